@@ -1,0 +1,1 @@
+"""The neural networks whose training steps are placed, one family a file."""

@@ -1,0 +1,1 @@
+"""Placers that learn, one a file."""

@@ -1,0 +1,1 @@
+"""The harness: graphs, machines, the simulator, cells, records, tables."""

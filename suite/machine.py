@@ -1,0 +1,290 @@
+"""Machine: named devices, the links between them, and the efficiencies of operation classes.
+
+A machine is a TOML file (``suite/machines/*.toml``, or any path); adding one adds a machine.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.arrays import digest
+from suite.errors import InputError
+from suite.units import parse_bytes
+
+CHANNELS = ("pair", "copy-engines", "shared")
+OP_CLASSES = ("convolution", "matmul", "elementwise", "movement")
+MACHINES = Path(__file__).parent / "machines"
+
+
+@dataclass(frozen=True)
+class Device:
+    """One CPU or GPU."""
+
+    name: str
+    kind: str
+    """``cpu``, ``gpu`` or another word; ``gpu`` devices run only operations with a GPU kernel."""
+    memory: int
+    """Bytes."""
+    peak_flops: float
+    """FLOP per second."""
+    memory_bandwidth: float
+    """Bytes per second."""
+    launch_overhead: float
+    """Seconds added to every operation."""
+    host_overhead: float
+    """Seconds of an operation that launches no kernel (Identity, Reshape, Const, ...)."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a transfer from one device to another costs, and which channel it occupies."""
+
+    bandwidth: float
+    """Bytes per second."""
+    latency: float
+    """Seconds per transfer."""
+    channel: str
+    """``pair`` (private), ``copy-engines`` (sender's and receiver's) or ``shared`` (one root)."""
+    source: str | None = None
+    """Device name or kind it starts from; None: any."""
+    target: str | None = None
+    """Device name or kind it leads to; None: any."""
+    name: str = "shared"
+    """The name of the root that ``shared`` transfers occupy."""
+
+    def specificity(self, source: Device, target: Device) -> int:
+        """How closely it names this pair: -1 not at all, 4 both by name."""
+        score = 0
+        for wanted, device in ((self.source, source), (self.target, target)):
+            if wanted not in (None, device.name, device.kind):
+                return -1
+            score += 0 if wanted is None else 2 if wanted == device.name else 1
+        return score
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Devices in a fixed order, and a link for every ordered pair of them."""
+
+    name: str
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...]
+    efficiency: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    """Device kind -> operation class -> (compute, memory) share of the peak that is reached."""
+    source: str = ""
+    """Where the numbers come from."""
+
+    def __post_init__(self) -> None:
+        """Refuse a machine without devices, with twins, or with a pair that no link serves."""
+        if not self.devices:
+            raise InputError(f"machine {self.name}: no [[device]]; give at least one")
+        names = [d.name for d in self.devices]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"machine {self.name}: two devices are named {name!r}")
+        if len(names) > 1:
+            _ = self.link_of
+
+    @property
+    def n_devices(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+    @cached_property
+    def cpus(self) -> tuple[int, ...]:
+        """Indices of the devices of kind ``cpu``."""
+        return tuple(i for i, d in enumerate(self.devices) if d.kind == "cpu")
+
+    @cached_property
+    def gpus(self) -> tuple[int, ...]:
+        """Indices of the devices of kind ``gpu``."""
+        return tuple(i for i, d in enumerate(self.devices) if d.kind == "gpu")
+
+    @cached_property
+    def memory(self) -> NDArray[np.int64]:
+        """int64[devices]: bytes."""
+        return np.array([d.memory for d in self.devices], np.int64)
+
+    def index(self, name: str) -> int:
+        """Return the index of a device; InputError lists the devices there are."""
+        for i, device in enumerate(self.devices):
+            if device.name == name:
+                return i
+        known = ", ".join(d.name for d in self.devices)
+        raise InputError(f"machine {self.name} has no device {name!r}; it has {known}")
+
+    @cached_property
+    def link_of(self) -> Mapping[tuple[int, int], Link]:
+        """The link of every ordered pair of devices: the one that names it most closely."""
+        chosen = {}
+        for s, source in enumerate(self.devices):
+            for t, target in enumerate(self.devices):
+                if s == t:
+                    continue
+                link = max(self.links, key=lambda k: k.specificity(source, target), default=None)
+                if link is None or link.specificity(source, target) < 0:
+                    raise InputError(
+                        f"machine {self.name}: no [[link]] serves {source.name} -> {target.name};"
+                        " add one without from and to as the default"
+                    )
+                chosen[s, t] = link
+        return chosen
+
+    def transfer_seconds(self, source: int, target: int, size: float) -> float:
+        """Seconds to move ``size`` bytes from device ``source`` to ``target`` on a free channel."""
+        if source == target:
+            return 0.0
+        link = self.link_of[source, target]
+        return link.latency + size / link.bandwidth
+
+    @cached_property
+    def channels(self) -> tuple[tuple[str, ...], NDArray[np.int32], NDArray[np.int32]]:
+        """The queues of transfers: (names, first int32[devices, devices], second, same shape).
+
+        A transfer from s to t holds ``first[s, t]`` and, unless it is -1, ``second[s, t]``.
+        """
+        names: dict[str, int] = {}
+        first = np.full((self.n_devices, self.n_devices), -1, np.int32)
+        second = first.copy()
+        for (s, t), link in self.link_of.items():
+            source, target = self.devices[s].name, self.devices[t].name
+            if link.channel == "pair":
+                first[s, t] = names.setdefault(f"{source}->{target}", len(names))
+            elif link.channel == "shared":
+                first[s, t] = names.setdefault(link.name, len(names))
+            else:
+                first[s, t] = names.setdefault(f"{source} send", len(names))
+                second[s, t] = names.setdefault(f"{target} receive", len(names))
+        return tuple(names), first, second
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that change whenever a number of the machine does."""
+        links = self.link_of.items() if self.n_devices > 1 else ()
+        efficiency = [(k, sorted(v.items())) for k, v in sorted(self.efficiency.items())]
+        return digest([self.devices, sorted(links, key=lambda item: item[0]), efficiency])
+
+    def with_gpus(self, count: int) -> Machine:
+        """Return the machine with its CPUs and its first ``count`` GPUs; InputError if too few."""
+        if not 0 <= count <= len(self.gpus):
+            raise InputError(f"machine {self.name} has {len(self.gpus)} GPUs, not {count}")
+        kept = set(self.cpus) | set(self.gpus[:count])
+        return replace(self, devices=tuple(d for i, d in enumerate(self.devices) if i in kept))
+
+    @classmethod
+    def load(cls, name_or_path: str | Path) -> Machine:
+        """Read a machine by name (``suite/machines``) or from a TOML file; InputError if bad."""
+        path = Path(name_or_path)
+        if not path.suffix:
+            path = MACHINES / f"{name_or_path}.toml"
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError:
+            known = ", ".join(known_machines())
+            raise InputError(
+                f"no machine {str(name_or_path)!r}; known: {known}; or give a .toml file"
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: not valid TOML: {error}") from None
+        return cls.from_table(table, str(path))
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], where: str = "machine") -> Machine:
+        """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
+        known = {"name", "source", "device", "link", "efficiency"}
+        for key in table.keys() - known:
+            raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
+        return cls(
+            name=str(table.get("name", Path(where).stem)),
+            devices=tuple(_device(d, where) for d in _tables(table, "device", where)),
+            links=tuple(_link(k, where) for k in _tables(table, "link", where)),
+            efficiency=_efficiencies(table.get("efficiency", {}), where),
+            source=str(table.get("source", "")),
+        )
+
+
+def known_machines() -> list[str]:
+    """Names of the machines that come with placebench, sorted."""
+    return sorted(path.stem for path in MACHINES.glob("*.toml"))
+
+
+def _tables(table: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
+    entries = table.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise InputError(f"{where}: write {key}s as [[{key}]] tables")
+    return entries
+
+
+def _positive(table: Mapping[str, Any], key: str, where: str, *, zero: bool = False) -> float:
+    if key not in table:
+        raise InputError(f"{where}: {key} is missing; add it")
+    value = table[key]
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not usable or value < 0 or (value == 0 and not zero):
+        raise InputError(f"{where}: {key} is {value!r}; give a number {'>=' if zero else '>'} 0")
+    return float(value)
+
+
+def _device(table: Mapping[str, Any], where: str) -> Device:
+    names = {f.name for f in fields(Device)}
+    for key in table.keys() - names:
+        raise InputError(f"{where}: a device has no {key!r}; known: {', '.join(sorted(names))}")
+    for key in ("name", "kind", "memory"):
+        if key not in table:
+            raise InputError(f"{where}: device {table.get('name', '?')} has no {key}; add it")
+    here = f"{where}: device {table['name']}"
+    overhead = _positive(table, "launch_overhead", here, zero=True)
+    host = table.get("host_overhead", overhead)
+    return Device(
+        name=str(table["name"]),
+        kind=str(table["kind"]),
+        memory=parse_bytes(table["memory"], f"{here}: memory"),
+        peak_flops=_positive(table, "peak_flops", here),
+        memory_bandwidth=_positive(table, "memory_bandwidth", here),
+        launch_overhead=overhead,
+        host_overhead=_positive({"host_overhead": host}, "host_overhead", here, zero=True),
+    )
+
+
+def _link(table: Mapping[str, Any], where: str) -> Link:
+    known = {"from", "to", "bandwidth", "latency", "channel", "name"}
+    for key in table.keys() - known:
+        raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")
+    here = f"{where}: link {table.get('from', 'any')} -> {table.get('to', 'any')}"
+    channel = table.get("channel", "pair")
+    if channel not in CHANNELS:
+        raise InputError(f"{here}: channel is {channel!r}; one of {', '.join(CHANNELS)}")
+    return Link(
+        bandwidth=_positive(table, "bandwidth", here),
+        latency=_positive(table, "latency", here, zero=True),
+        channel=channel,
+        source=table.get("from"),
+        target=table.get("to"),
+        name=str(table.get("name", "shared")),
+    )
+
+
+def _efficiencies(
+    table: Mapping[str, Any], where: str
+) -> dict[str, dict[str, tuple[float, float]]]:
+    result: dict[str, dict[str, tuple[float, float]]] = {}
+    for kind, entries in table.items():
+        result[kind] = {}
+        for name, value in entries.items():
+            if name not in OP_CLASSES:
+                raise InputError(
+                    f"{where}: efficiency.{kind} has no {name!r}; one of {', '.join(OP_CLASSES)}"
+                )
+            pair = value if isinstance(value, dict) else {"compute": value, "memory": value}
+            here = f"{where}: efficiency.{kind}.{name}"
+            result[kind][name] = (_positive(pair, "compute", here), _positive(pair, "memory", here))
+    return result

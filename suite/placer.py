@@ -1,0 +1,108 @@
+"""What a placer is, and Search: its only door to the judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.arrays import Bools, Floats, Ints
+from suite.errors import BudgetExhausted
+from suite.placement import Placement, check_devices
+from suite.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The judge's verdicts on a batch of placements."""
+
+    step_time: Floats
+    """float64[batch]: seconds."""
+    oom: Bools
+    """bool[batch]: whether any device runs out of memory."""
+    peak_memory: NDArray[np.int64]
+    """int64[batch, devices]: bytes."""
+
+
+class Judge(Protocol):
+    """Scores placements: the simulator, or real execution."""
+
+    def __call__(self, devices: Ints) -> Scores:
+        """Score ``devices``, int32[batch, ops]."""
+        ...
+
+
+class Placer(Protocol):
+    """Answers a problem with a placement. Parameters are the fields of a frozen dataclass."""
+
+    def place(self, problem: Problem, search: Search) -> Placement:
+        """Return a valid placement; raise Unsupported(reason) to decline the problem."""
+        ...
+
+
+@dataclass
+class Search:
+    """Scores placements for a placer, within a budget, and remembers the best."""
+
+    problem: Problem
+    judge: Judge
+    seed: int = 0
+    max_evaluations: int | None = None
+    max_seconds: float | None = None
+    best: Placement | None = None
+    """The fastest placement so far that fits in memory."""
+    best_time: float = float("inf")
+    """Its step time in seconds."""
+    evaluations: int = 0
+    history: list[tuple[int, float, float]] = field(default_factory=list)
+    """(evaluations, seconds since start, best step time), one entry per improvement."""
+
+    def __post_init__(self) -> None:
+        """Start the clock and the random stream."""
+        self.rng = np.random.default_rng(self.seed)
+        self._start = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return time.monotonic() - self._start
+
+    @property
+    def remaining(self) -> float:
+        """Evaluations left (infinite without a budget)."""
+        if self.max_evaluations is None:
+            return float("inf")
+        return self.max_evaluations - self.evaluations
+
+    def evaluate(self, placements: Sequence[Placement] | Ints) -> Scores:
+        """Score a batch of placements (or int[batch, ops]) and count it against the budget.
+
+        Raises BudgetExhausted, scoring nothing, when the batch does not fit in what is left;
+        InputError when a placement is invalid.
+        """
+        if isinstance(placements, np.ndarray):
+            devices = placements
+        else:
+            devices = np.stack([p.devices for p in placements])
+        if len(devices) > self.remaining:
+            raise BudgetExhausted(f"{self.max_evaluations} placements evaluated")
+        if self.max_seconds is not None and self.elapsed > self.max_seconds:
+            raise BudgetExhausted(f"{self.max_seconds:g} seconds spent")
+        for row in devices:
+            check_devices(self.problem, row)
+        scores = self.judge(np.ascontiguousarray(devices, np.int32))
+        self._remember(devices, scores)
+        return scores
+
+    def _remember(self, devices: Ints, scores: Scores) -> None:
+        valid = np.where(scores.oom, np.inf, scores.step_time)
+        for i in range(len(devices)):
+            self.evaluations += 1
+            if valid[i] < self.best_time:
+                self.best_time = float(valid[i])
+                self.best = Placement.of(self.problem, devices[i])
+                self.history.append((self.evaluations, self.elapsed, self.best_time))

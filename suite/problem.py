@@ -1,0 +1,69 @@
+"""Problem: all that a placer may know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.arrays import Bools, Floats, Ints, digest, frozen
+from suite.costs import op_seconds
+from suite.errors import InputError
+from suite.graph import OpGraph
+from suite.machine import Machine
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A graph to place on a machine, with the costs the placer is told."""
+
+    graph: OpGraph
+    machine: Machine
+    seconds: Floats
+    """float64[ops, devices]: time of each operation; infinite where there is no kernel."""
+    expert: Ints | None = None
+    """int32[ops]: the human expert's devices, where the model has one."""
+
+    def __post_init__(self) -> None:
+        """Freeze the costs; InputError when a colocation class fits no device."""
+        object.__setattr__(self, "seconds", frozen(self.seconds, np.float64))
+        for index in np.flatnonzero(~self.allowed.any(axis=1))[:1]:
+            op = self.graph.op_names[int(np.argmax(self.graph.colocation == index))]
+            raise InputError(
+                f"no device of {self.machine.name} can run the colocation class of {op!r};"
+                " add a CPU to the machine"
+            )
+
+    @classmethod
+    def create(cls, graph: OpGraph, machine: Machine, expert: Ints | None = None) -> Problem:
+        """Cost every operation on every device with the analytic model of :mod:`suite.costs`."""
+        return cls(graph, machine, op_seconds(graph, machine), expert)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """bool[n_classes, devices]: where each colocation class may go."""
+        runnable = np.isfinite(self.seconds)
+        allowed = np.ones((self.graph.n_classes, self.machine.n_devices), np.bool_)
+        np.logical_and.at(allowed, self.graph.colocation, runnable)
+        return allowed
+
+    @cached_property
+    def class_seconds(self) -> Floats:
+        """float64[n_classes, devices]: summed op times of each class; infinite if not allowed."""
+        total = np.zeros((self.graph.n_classes, self.machine.n_devices))
+        np.add.at(total, self.graph.colocation, self.seconds)
+        return total
+
+    @cached_property
+    def class_persistent_bytes(self) -> NDArray[np.int64]:
+        """int64[n_classes]: bytes of variables in each class."""
+        total = np.zeros(self.graph.n_classes, np.int64)
+        np.add.at(total, self.graph.colocation, self.graph.persistent_bytes)
+        return total
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits of graph, machine and costs."""
+        return digest([self.graph.fingerprint, self.machine.fingerprint, self.seconds])
