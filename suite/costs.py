@@ -8,26 +8,29 @@ from suite.arrays import Floats
 from suite.graph import OpGraph
 from suite.machine import OP_CLASSES, Machine
 
-HOST_TYPES = frozenset(
-    ["Const", "NoOp", "Placeholder", "PlaceholderWithDefault", "VarHandleOp", "ReadVariableOp", "Identity", "IdentityN", "Reshape", "ExpandDims", "Squeeze", "StopGradient", "PreventGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ConcatOffset", "ControlTrigger", "EnsureShape"]
-)
+_HOST = """
+    Const NoOp Placeholder PlaceholderWithDefault VarHandleOp ReadVariableOp Identity IdentityN
+    Reshape ExpandDims Squeeze StopGradient PreventGradient Shape ShapeN Size Rank
+    BroadcastGradientArgs ConcatOffset ControlTrigger EnsureShape
+"""
+_MATMUL = "MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum"
+_MOVEMENT = """
+    Concat ConcatV2 Split SplitV Slice StridedSlice StridedSliceGrad Pad PadV2 MirrorPad
+    Transpose Tile Pack Unpack Gather GatherV2 GatherNd ScatterNd ResourceGather
+    ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate TensorScatterAdd
+    TensorScatterUpdate UnsortedSegmentSum Fill ZerosLike OnesLike OneHot Cast Copy
+    InvertPermutation BroadcastTo Range Select SelectV2 ReverseV2 ReverseSequence
+"""
+HOST_TYPES = frozenset(_HOST.split())
 """Operations that launch no kernel: they hand on a buffer or compute a shape on the host."""
 
-_MATMUL = frozenset(["MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"])
-_MOVEMENT = frozenset(
-    ["Concat", "ConcatV2", "Split", "SplitV", "Slice", "StridedSlice", "StridedSliceGrad", "Pad", "PadV2", "MirrorPad", "Transpose", "Tile", "Pack", "Unpack", "Gather", "GatherV2", "GatherNd", "ScatterNd", "ResourceGather", "ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate", "TensorScatterAdd", "TensorScatterUpdate", "UnsortedSegmentSum", "Fill", "ZerosLike", "OnesLike", "OneHot", "Cast", "Copy", "InvertPermutation", "BroadcastTo", "Range", "Select", "SelectV2", "ReverseV2", "ReverseSequence"]
-)
+_CLASS = dict.fromkeys(_MATMUL.split(), "matmul") | dict.fromkeys(_MOVEMENT.split(), "movement")
 
 
 def op_class(op_type: str) -> int:
     """Index into OP_CLASSES of an operation type."""
-    if "Conv2D" in op_type or "Conv3D" in op_type or "DepthwiseConv" in op_type:
-        return OP_CLASSES.index("convolution")
-    if op_type in _MATMUL:
-        return OP_CLASSES.index("matmul")
-    if op_type in _MOVEMENT:
-        return OP_CLASSES.index("movement")
-    return OP_CLASSES.index("elementwise")
+    convolution = "Conv2D" in op_type or "Conv3D" in op_type or "DepthwiseConv" in op_type
+    return OP_CLASSES.index("convolution" if convolution else _CLASS.get(op_type, "elementwise"))
 
 
 def op_seconds(graph: OpGraph, machine: Machine) -> Floats:

@@ -1,4 +1,4 @@
-"""OpGraph: the operations of one training step, the tensors between them, and who must stay together.
+"""OpGraph: the operations of a training step, the tensors between them, and what stays together.
 
 Arrays, one entry per operation (in a topological order) or per tensor; nothing can be changed after
 construction, and a graph that exists is valid.
