@@ -1,0 +1,96 @@
+"""What a graph guarantees, and how it refuses what it cannot."""
+
+import numpy as np
+import pytest
+
+from suite.errors import InputError
+from suite.graph import OpGraph
+
+
+def diamond(**changes):
+    """a -> b, c -> d; a's tensor feeds both, d is also held back by a control edge from b."""
+    arguments = {
+        "name": "diamond",
+        "op_names": ["a", "b", "c", "d"],
+        "op_types": ["Const", "Relu", "Relu", "Add"],
+        "producer": [0, 1, 2, 1],
+        "consumers": [(0, 1), (0, 2), (1, 3), (2, 3), (3, 3)],
+        "tensor_bytes": [100, 200, 300, 0],
+    }
+    return OpGraph.create(**(arguments | changes))
+
+
+def test_tensors_know_their_producer_and_consumers():
+    graph = diamond()
+    offsets, tensors = graph.inputs
+    assert tensors[offsets[3] : offsets[4]].tolist() == [1, 2, 3]
+    offsets, tensors = graph.outputs
+    assert tensors[offsets[1] : offsets[2]].tolist() == [1, 3]
+    assert list(zip(*graph.edges, strict=True)) == [(0, 1), (0, 2), (1, 3), (2, 3), (3, 3)]
+
+
+def test_a_topological_file_order_is_kept():
+    graph = OpGraph.create("g", ["x", "y", "z"], ["A", "B", "C"], [1], [(0, 2)])
+    assert graph.op_names == ("x", "y", "z")
+
+
+def test_otherwise_the_smallest_index_goes_first():
+    graph = OpGraph.create("g", ["x", "y", "z"], ["A", "B", "C"], [2], [(0, 0)], flops=[1, 2, 3])
+    assert graph.op_names == ("y", "z", "x")
+    assert graph.flops.tolist() == [2, 3, 1]
+    assert graph.producer.tolist() == [1]
+    assert graph.consumers.tolist() == [2]
+
+
+def test_labels_become_dense_classes():
+    graph = diamond(colocation=["v", None, "v", None])
+    assert graph.colocation.tolist() == [0, 1, 0, 2]
+    assert graph.n_classes == 3
+    offsets, ops = graph.classes
+    assert ops[offsets[0] : offsets[1]].tolist() == [0, 2]
+
+
+def test_reading_a_tensor_twice_is_one_consumer():
+    graph = OpGraph.create("g", ["a", "b"], ["A", "Mul"], [0], [(0, 1), (0, 1)])
+    assert graph.consumers.tolist() == [1]
+
+
+def test_nothing_can_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        diamond().flops[0] = 1
+
+
+def test_the_fingerprint_follows_the_content():
+    assert diamond().fingerprint == diamond().fingerprint
+    assert diamond().fingerprint != diamond(tensor_bytes=[100, 200, 301, 0]).fingerprint
+    assert diamond().fingerprint != diamond(seconds={"gpu": [1, 1, 1, np.nan]}).fingerprint
+
+
+def test_networkx_and_back():
+    graph = diamond(
+        colocation=["v", None, "v", None], flops=[1, 2, 3, 4], persistent_bytes=[9, 0, 0, 0]
+    )
+    assert OpGraph.from_networkx(graph.to_networkx()).fingerprint == graph.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"consumers": [(0, 1), (1, 0)]}, "cycle: .*a.*b"),
+        ({"consumers": [(0, 0)]}, "cycle: a -> a"),
+        ({"consumers": [(0, 4)]}, "consumer 4"),
+        ({"consumers": [(9, 1)]}, "tensor 9"),
+        ({"producer": [0, 1, 2, 7]}, "producer 7"),
+        ({"tensor_bytes": [100, -1, 300, 0]}, "'b' has -1 bytes"),
+        ({"flops": [0, 0, -5, 0]}, "'c' has flops -5"),
+        ({"bytes_touched": [0, 0, float("nan"), 0]}, "'c' has bytes_touched nan"),
+        ({"persistent_bytes": [0, 0, 0, -2]}, "'d' has persistent_bytes -2"),
+        ({"seconds": {"gpu": [0, -1, 0, 0]}}, "'b' takes -1.0 seconds on gpu"),
+        ({"op_names": ["a", "b", "a", "d"]}, "two operations are named 'a'"),
+        ({"alias_of": [-1, 2, -1, -1]}, "'b' shares the buffer of tensor 2"),
+        ({"alias_of": [-1, 0, -1, 99]}, "tensor 99"),
+    ],
+)
+def test_a_bad_graph_is_refused_by_name(changes, message):
+    with pytest.raises(InputError, match=message):
+        diamond(**changes)

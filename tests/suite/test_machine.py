@@ -1,0 +1,99 @@
+"""Reading machines, choosing links, naming channels."""
+
+import pytest
+
+from suite.errors import InputError
+from suite.machine import Machine, known_machines
+from suite.units import parse_bytes
+
+DEVICE = {"memory": "4 GB", "peak_flops": 1e12, "memory_bandwidth": 1e11, "launch_overhead": 1e-6}
+
+
+def table(**changes):
+    """A machine with one CPU, two GPUs and one default link."""
+    devices = [
+        {"name": "cpu:0", "kind": "cpu", **DEVICE},
+        {"name": "gpu:0", "kind": "gpu", **DEVICE},
+        {"name": "gpu:1", "kind": "gpu", **DEVICE},
+    ]
+    link = {"bandwidth": 1e10, "latency": 1e-5}
+    return {"name": "m", "device": devices, "link": [link]} | changes
+
+
+def test_pair_channels_are_private():
+    names, first, second = Machine.from_table(table()).channels
+    assert len(names) == 6
+    assert names[first[1, 2]] == "gpu:0->gpu:1"
+    assert (second == -1).all()
+
+
+def test_copy_engines_hold_a_sender_and_a_receiver():
+    link = {"bandwidth": 1e10, "latency": 0, "channel": "copy-engines"}
+    names, first, second = Machine.from_table(table(link=[link])).channels
+    assert names[first[1, 2]] == "gpu:0 send"
+    assert names[second[1, 2]] == "gpu:1 receive"
+    assert first[1, 2] == first[1, 0]
+    assert second[1, 2] == second[0, 2]
+
+
+def test_the_closest_link_wins_whatever_the_order():
+    links = [
+        {"bandwidth": 1e10, "latency": 1e-5},
+        {"bandwidth": 3e10, "latency": 0, "from": "gpu:0", "to": "gpu:1"},
+        {"bandwidth": 2e10, "latency": 0, "from": "gpu", "to": "gpu", "channel": "shared"},
+    ]
+    machine = Machine.from_table(table(link=links))
+    assert machine.transfer_seconds(1, 2, 3e10) == 1
+    assert machine.transfer_seconds(2, 1, 2e10) == 1
+    assert machine.transfer_seconds(0, 1, 1e10) == 1 + 1e-5
+    assert machine.transfer_seconds(1, 1, 1e10) == 0
+
+
+def test_with_gpus_keeps_the_cpu():
+    machine = Machine.from_table(table()).with_gpus(1)
+    assert [d.name for d in machine.devices] == ["cpu:0", "gpu:0"]
+    with pytest.raises(InputError, match="has 2 GPUs, not 3"):
+        Machine.from_table(table()).with_gpus(3)
+
+
+@pytest.mark.parametrize("name", known_machines())
+def test_every_machine_loads_and_cites_its_source(name):
+    machine = Machine.load(name)
+    assert machine.name == name
+    assert machine.source
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"device": []}, "no .*device"),
+        ({"link": []}, "no .*link.* serves cpu:0 -> gpu:0"),
+        ({"link": [{"bandwidth": 0, "latency": 0}]}, "bandwidth is 0"),
+        ({"link": [{"bandwidth": 1, "latency": 0, "channel": "bus"}]}, "channel is 'bus'"),
+        ({"device": [{"name": "a", "kind": "cpu"}]}, "device a has no memory"),
+        (
+            {"device": [{"name": "a", "kind": "cpu", **DEVICE, "memory": "12 XB"}]},
+            "memory is '12 XB'",
+        ),
+        ({"device": [{"name": "a", "kind": "cpu", **DEVICE, "speed": 1}]}, "no 'speed'"),
+        ({"device": [{"name": "a", "kind": "cpu", **DEVICE}] * 2}, "two devices are named 'a'"),
+        ({"efficiency": {"gpu": {"conv": 0.5}}}, "no 'conv'"),
+        ({"color": "red"}, "unknown key 'color'"),
+    ],
+)
+def test_a_bad_machine_is_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        Machine.from_table(table(**changes))
+
+
+def test_an_unknown_machine_lists_the_known_ones():
+    with pytest.raises(InputError, match=r"known: .*k40"):
+        Machine.load("k41")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("12 GB", 12 * 10**9), ("1.5 GiB", 3 * 2**29), (1024, 1024), ("2e9", 2 * 10**9), ("5 B", 5)],
+)
+def test_sizes(text, size):
+    assert parse_bytes(text, "memory") == size

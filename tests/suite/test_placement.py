@@ -1,0 +1,89 @@
+"""A placement that exists is valid; one that is not is refused with the operation's name."""
+
+import numpy as np
+import pytest
+
+from suite.errors import BudgetExhausted, InputError
+from suite.graph import OpGraph
+from suite.machine import Machine
+from suite.placement import Placement
+from suite.placer import Scores, Search
+from suite.problem import Problem
+
+
+@pytest.fixture
+def problem():
+    graph = OpGraph.create(
+        "g",
+        ["a", "b", "c"],
+        ["MatMul", "Relu", "Where"],
+        [0, 1],
+        [(0, 1), (1, 2)],
+        gpu_kernel=[True, True, False],
+        colocation=["v", "v", None],
+    )
+    return Problem.create(graph, Machine.load("k40").with_gpus(2))
+
+
+def test_names_round_trip(problem):
+    placement = Placement.of(problem, np.array([1, 1, 0]))
+    names = placement.names(problem)
+    assert names == {"a": "gpu:0", "b": "gpu:0", "c": "cpu:0"}
+    assert Placement.of_names(problem, names).hash == placement.hash
+
+
+def test_classes_move_as_one(problem):
+    assert Placement.of_classes(problem, np.array([2, 0])).devices.tolist() == [2, 2, 0]
+
+
+def test_a_class_may_go_where_all_its_operations_may(problem):
+    assert problem.allowed.tolist() == [[True, True, True], [True, False, False]]
+
+
+@pytest.mark.parametrize(
+    ("devices", "message"),
+    [
+        ([1, 1], "needs 3 devices"),
+        ([1, 1, 5], "'c' is on device 5"),
+        ([1, 1, 1], r"'c' \(Where\) has no GPU kernel"),
+        ([1, 2, 0], "'a' and 'b' must share"),
+    ],
+)
+def test_an_invalid_placement_is_refused(problem, devices, message):
+    with pytest.raises(InputError, match=message):
+        Placement.of(problem, np.array(devices))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"a": "gpu:0", "b": "gpu:0"}, "no device for operation 'c'"),
+        ({"a": "gpu:0", "b": "gpu:0", "c": "cpu:0", "d": "cpu:0"}, "'d', which g has not"),
+        ({"a": "gpu:9", "b": "gpu:9", "c": "cpu:0"}, "no device 'gpu:9'; it has cpu:0, gpu:0"),
+    ],
+)
+def test_invalid_names_are_refused(problem, names, message):
+    with pytest.raises(InputError, match=message):
+        Placement.of_names(problem, names)
+
+
+def judge(devices):
+    """Step time = number of operations on gpu:1; too much for the memory when all three fit."""
+    on = (devices == 2).sum(axis=1)
+    return Scores(1.0 + on, on == 0, np.zeros((len(devices), 3), np.int64))
+
+
+def test_search_counts_remembers_and_stops(problem):
+    search = Search(problem, judge, max_evaluations=3)
+    search.evaluate(np.array([[1, 1, 0], [2, 2, 0]]))
+    assert search.best_time == 3
+    assert search.best.devices.tolist() == [2, 2, 0]
+    assert [entry[0] for entry in search.history] == [2]
+    with pytest.raises(BudgetExhausted):
+        search.evaluate(np.array([[2, 2, 0], [2, 2, 0]]))
+    assert search.evaluations == 2
+
+
+def test_search_refuses_to_score_an_invalid_placement(problem):
+    with pytest.raises(InputError, match="must share"):
+        Search(problem, judge).evaluate(np.array([[1, 2, 0]]))
