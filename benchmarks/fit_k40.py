@@ -1,0 +1,136 @@
+"""Fit the k40 machine's efficiencies and overheads to the CPU-only and GPU-only columns.
+
+Only those two columns of HDP's Table 1 are used (eight cells; OOM and "-" are not times), so that
+every other cell of the table is a prediction. One set of constants serves all six tasks. Eight
+cells do not determine ten constants: among those that fit, the ones nearest to the priors below
+are taken (ridge penalty on their logarithms).
+
+    python benchmarks/fit_k40.py            # print the constants and the fitted cells
+    python benchmarks/fit_k40.py --write    # and put them into suite/machines/k40.toml
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize
+
+from suite.cache import load_graph
+from suite.costs import HOST_TYPES, op_class
+from suite.graph import OpGraph
+from suite.machine import MACHINES, OP_CLASSES, Machine
+from suite.problem import Problem
+from suite.simulator.step import Simulator
+
+CELLS = {
+    ("inception_v3", "cpu"): 0.61,
+    ("rnnlm", "cpu"): 6.89,
+    ("nmt_2", "cpu"): 6.46,
+    ("nmt_4", "cpu"): 10.68,
+    ("nmt_8", "cpu"): 11.52,
+    ("inception_v3", "gpu"): 0.15,
+    ("resnet_152", "gpu"): 1.18,
+    ("rnnlm", "gpu"): 1.57,
+}
+"""(task, device kind) -> published step time in seconds: HDP, Table 1."""
+
+PRIORS = {
+    "cpu": {"convolution": 0.2, "matmul": 0.2, "elementwise": 0.5, "movement": 0.5},
+    "gpu": {"convolution": 0.4, "matmul": 0.35, "elementwise": 0.7, "movement": 0.7},
+}
+"""Shares of the datasheet peak that libraries of the time reached, by our estimate."""
+
+OVERHEAD_PRIORS = {"cpu": 5e-6, "gpu": 1.2e-5}
+"""Seconds per kernel launch, by our estimate; an operation without a kernel takes a third."""
+
+HOST_SHARE = 1 / 3
+RIDGE = 0.02
+"""Weight of (log constant - log prior)^2 against (log ours - log published)^2."""
+
+
+class Work:
+    """What one graph asks of one device kind, summed so that a fit step costs nothing."""
+
+    def __init__(self, graph: OpGraph, kind: str, machine: Machine) -> None:
+        device = next(d for d in machine.devices if d.kind == kind)
+        classes = np.array([op_class(t) for t in graph.op_types])
+        host = np.array([t in HOST_TYPES for t in graph.op_types])
+        self.compute = graph.flops / device.peak_flops
+        self.memory = graph.bytes_touched / device.memory_bandwidth
+        self.masks = [classes == c for c in range(len(OP_CLASSES))]
+        self.launches = float((~host).sum() + HOST_SHARE * host.sum())
+
+    def seconds(self, efficiency: Sequence[float], overhead: float) -> float:
+        """Step time with everything on this device: one operation at a time."""
+        busy = sum(
+            np.maximum(self.compute[mask], self.memory[mask]).sum() / share
+            for mask, share in zip(self.masks, efficiency, strict=True)
+        )
+        return float(busy + self.launches * overhead)
+
+
+def fit(kind: str, works: dict[str, Work]) -> tuple[list[float], float]:
+    """Return (efficiency per operation class, launch overhead in seconds) of a device kind."""
+    prior = np.log([*PRIORS[kind].values(), OVERHEAD_PRIORS[kind]])
+    cells = {task: seconds for (task, k), seconds in CELLS.items() if k == kind}
+
+    def loss(logs: np.ndarray) -> float:
+        *efficiency, overhead = np.exp(logs)
+        errors = [np.log(works[t].seconds(efficiency, overhead) / s) for t, s in cells.items()]
+        return float(np.sum(np.square(errors)) + RIDGE * np.sum(np.square(logs - prior)))
+
+    bounds = [(np.log(0.01), 0.0)] * len(OP_CLASSES) + [(np.log(1e-7), np.log(1e-4))]
+    best = minimize(loss, prior, method="L-BFGS-B", bounds=bounds)
+    *efficiency, overhead = (float(f"{x:.3g}") for x in np.exp(best.x))
+    return efficiency, overhead
+
+
+def rewrite(text: str, kind: str, efficiency: list[float], overhead: float) -> str:
+    """Put fitted constants into the TOML text of the machine."""
+    host = float(f"{overhead * HOST_SHARE:.3g}")
+    head, *blocks = re.split(r"(?=^\[)", text, flags=re.M)
+    for i, block in enumerate(blocks):
+        if f'kind = "{kind}"' in block:
+            block = re.sub(r"launch_overhead = \S+", f"launch_overhead = {overhead:g}", block)
+            blocks[i] = re.sub(r"host_overhead = \S+", f"host_overhead = {host:g}", block)
+        elif block.startswith(f"[efficiency.{kind}]"):
+            for name, share in zip(OP_CLASSES, efficiency, strict=True):
+                block = re.sub(rf"{name} = \S+", f"{name} = {share:g}", block)
+            blocks[i] = block
+    return "".join([head, *blocks])
+
+
+def main() -> None:
+    """Fit, and print every fitted cell beside the published one."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="update suite/machines/k40.toml")
+    write = parser.parse_args().write
+    path = MACHINES / "k40.toml"
+    machine, text = Machine.load("k40"), path.read_text(encoding="utf-8")
+    graphs = {task: load_graph(task) for task in dict.fromkeys(task for task, _ in CELLS)}
+    for kind in PRIORS:
+        works = {task: Work(graph, kind, machine) for task, graph in graphs.items()}
+        efficiency, overhead = fit(kind, works)
+        text = rewrite(text, kind, efficiency, overhead)
+        print(kind, dict(zip(OP_CLASSES, efficiency, strict=True)), f"overhead {overhead:g} s")
+    if write:
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}")
+        machine = Machine.load("k40").with_gpus(1)
+        for (task, kind), published in CELLS.items():
+            problem = Problem.create(graphs[task], machine)
+            device = 0 if kind == "cpu" else 1
+            devices = np.where(np.isfinite(problem.seconds[:, device]), device, 0)
+            devices = np.where(problem.allowed[problem.graph.colocation, device], devices, 0)
+            ours = Simulator(problem).run(devices.astype(np.int32)).step_time
+            print(f"{task:14}{kind}-only {ours:7.3f} s, published {published:6.2f}", end="")
+            print(f", ratio {ours / published:.2f}")
+
+
+if __name__ == "__main__":
+    main()
