@@ -67,7 +67,7 @@ class OpGraph:
 
     def __post_init__(self) -> None:
         """Refuse an inconsistent graph with the operation's name (InputError)."""
-        for name, dtype in _DTYPES.items():
+        for name, dtype in ARRAYS.items():
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         seconds = {k: frozen(v, np.float64) for k, v in sorted(self.seconds.items())}
         object.__setattr__(self, "seconds", MappingProxyType(seconds))
@@ -177,7 +177,7 @@ class OpGraph:
     @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change whenever anything a placement depends on does."""
-        arrays = (getattr(self, name) for name in _DTYPES)
+        arrays = (getattr(self, name) for name in ARRAYS)
         return digest([self.op_names, self.op_types, *arrays, *sum(self.seconds.items(), ())])
 
     def with_costs(self, flops: Floats, bytes_touched: Floats) -> OpGraph:
@@ -251,7 +251,7 @@ class OpGraph:
         )
 
 
-_DTYPES: dict[str, Any] = {
+ARRAYS: dict[str, Any] = {
     "flops": np.float64,
     "bytes_touched": np.float64,
     "persistent_bytes": np.int64,
@@ -265,6 +265,7 @@ _DTYPES: dict[str, Any] = {
     "consumer_offsets": np.int64,
     "consumers": np.int32,
 }
+"""The array fields of OpGraph and their dtypes."""
 
 
 def _padded(shapes: Sequence[Sequence[int]]) -> NDArray[np.int32]:

@@ -1,0 +1,119 @@
+"""What the unrolled recurrent models share: LSTM cells, variables, and one Adam update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class Parameters:
+    """Named variables, each read once a step so that its value is one tensor."""
+
+    def __init__(self) -> None:
+        """Start without variables."""
+        self.variables: list[Any] = []
+
+    def create(self, name: str, shape: Sequence[int]) -> Any:
+        """Return a new float32 variable of zeros (values do not matter to a placement)."""
+        import tensorflow as tf
+
+        variable = tf.Variable(tf.zeros(shape), name=name)
+        self.variables.append(variable)
+        return variable
+
+
+class LSTM:
+    """One layer: gates in one matrix product (Hochreiter and Schmidhuber; forget bias 1)."""
+
+    def __init__(self, parameters: Parameters, scope: str, inputs: int, units: int) -> None:
+        """Create kernel [inputs + units, 4 units] and bias [4 units]."""
+        self.scope = scope
+        self.kernel = parameters.create(f"{scope}/kernel", [inputs + units, 4 * units])
+        self.bias = parameters.create(f"{scope}/bias", [4 * units])
+
+    def unroll(self, inputs: Sequence[Any], state: tuple[Any, Any]) -> tuple[list[Any], Any]:
+        """Run over ``inputs`` (float32[batch, inputs] each): (outputs, final state)."""
+        import tensorflow as tf
+
+        with tf.name_scope(self.scope):
+            kernel, bias = self.kernel.read_value(), self.bias.read_value()
+        outputs = []
+        memory, output = state
+        for step, x in enumerate(inputs):
+            with tf.name_scope(f"{self.scope}/step_{step}"):
+                z = tf.nn.bias_add(tf.matmul(tf.concat([x, output], 1), kernel), bias)
+                gate, new, forget, out = tf.split(z, 4, axis=1)
+                kept = memory * tf.sigmoid(forget + 1.0)
+                memory = kept + tf.sigmoid(gate) * tf.tanh(new)
+                output = tf.tanh(memory) * tf.sigmoid(out)
+                outputs.append(output)
+        return outputs, (memory, output)
+
+
+def lookup(table: Any, scope: str, tokens: Any) -> list[Any]:
+    """Embed int32[batch, steps] step by step: a list of float32[batch, units]."""
+    import tensorflow as tf
+
+    embedded = []
+    with tf.name_scope(scope):
+        columns = tf.unstack(tokens, axis=1)
+    for step, column in enumerate(columns):
+        with tf.name_scope(f"{scope}/step_{step}"):
+            embedded.append(tf.gather(table, column))
+    return embedded
+
+
+def minimise(loss: Any, tape: Any, parameters: Parameters, adam: Adam) -> None:
+    """Differentiate ``loss`` and update every variable."""
+    import tensorflow as tf
+
+    gradients = tape.gradient(loss, parameters.variables)
+    for variable, gradient in zip(parameters.variables, gradients, strict=True):
+        adam.update(variable, tf.convert_to_tensor(gradient))
+    adam.advance()
+
+
+class Adam:
+    """Adam (Kingma and Ba) by TensorFlow's fused kernel; embeddings' gradients are made dense."""
+
+    BETAS = (0.9, 0.999)
+
+    def __init__(self, variables: Sequence[Any]) -> None:
+        """Create two slots for every variable, and the powers of the two decays."""
+        import tensorflow as tf
+
+        self.powers = [tf.Variable(1.0, name=f"adam/beta{i}") for i in (1, 2)]
+        self.slots = {}
+        for variable in variables:
+            scope = variable.name.split(":")[0]
+            self.slots[scope] = [
+                tf.Variable(tf.zeros(variable.shape), name=f"{scope}/{slot}") for slot in "mv"
+            ]
+
+    def update(self, variable: Any, gradient: Any) -> None:
+        """Apply one dense gradient."""
+        import tensorflow as tf
+
+        scope = variable.name.split(":")[0]
+        m, v = self.slots[scope]
+        with tf.name_scope(f"{scope}/adam"):
+            tf.raw_ops.ResourceApplyAdam(
+                var=variable.handle,
+                m=m.handle,
+                v=v.handle,
+                beta1_power=self.powers[0].read_value(),
+                beta2_power=self.powers[1].read_value(),
+                lr=1e-3,
+                beta1=self.BETAS[0],
+                beta2=self.BETAS[1],
+                epsilon=1e-8,
+                grad=gradient,
+            )
+
+    def advance(self) -> None:
+        """Multiply the powers of the decays by the decays."""
+        import tensorflow as tf
+
+        for power, beta in zip(self.powers, self.BETAS, strict=True):
+            with tf.name_scope(power.name.split(":")[0]):
+                power.assign(power.read_value() * beta)

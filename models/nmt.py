@@ -1,0 +1,170 @@
+"""NMT: LSTM encoder and decoder with attention (Wu et al. 2016; ColocRL, section 4.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from models._recurrent import LSTM, Adam, Parameters, lookup, minimise
+from suite.arrays import Ints
+from suite.graph import OpGraph
+from suite.model import by_scope
+
+
+@dataclass(frozen=True)
+class NMT:
+    """The translation model, fully unrolled."""
+
+    layers: int
+    """LSTM layers in the encoder, and as many in the decoder."""
+    gpus: int
+    """GPUs of HDP's Table 1."""
+    paper_ops: int | None
+    """HDP, section 4."""
+    batch: int = 64
+    """Sentence pairs per step (ColocRL)."""
+    units: int = 1024
+    """LSTM size (ColocRL, for two layers; HDP does not give it for four and eight)."""
+    steps: int = 40
+    """Source and target length (ColocRL)."""
+    vocabulary: int = 32_000
+    """Word pieces per language (ColocRL's end-to-end run; HDP does not give it)."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What the papers do not give."""
+        return (
+            f"vocabulary {self.vocabulary:,} (ColocRL's end-to-end run)",
+            "a softmax product per step",
+            "additive attention on the last decoder layer, no input feeding",
+            "LSTM size of 4 and 8 layers as of 2 (1024)",
+            "dense embedding gradients",
+        )
+
+    def expert(self, graph: OpGraph, gpus: int) -> Ints:
+        """Each LSTM layer on its own GPU (HDP, section 4.1).
+
+        Layer i of the encoder and of the decoder share a GPU; attention and softmax go with the
+        last layer, the embeddings with the first. With fewer GPUs than layers, neighbours share.
+        """
+
+        def gpu_of(name: str) -> int:
+            layer = re.match(r"(?:encoder|decoder)/layer_(\d+)/", name)
+            if layer:
+                return int(layer[1]) * gpus // self.layers
+            return gpus - 1 if re.match("attention/|softmax/", name) else 0
+
+        return by_scope(graph, gpu_of)
+
+    def build(self) -> tuple[Any, list[Any]]:
+        """Return one training step (a ``tf.function``) and the specifications of its inputs."""
+        import tensorflow as tf
+
+        parameters = Parameters()
+        tables = [
+            parameters.create(f"embedding/{side}/table", [self.vocabulary, self.units])
+            for side in ("source", "target")
+        ]
+        encoder, decoder = (
+            [
+                LSTM(parameters, f"{side}/layer_{i}", self.units, self.units)
+                for i in range(self.layers)
+            ]
+            for side in ("encoder", "decoder")
+        )
+        attention = Attention(parameters, self.units)
+        softmax = Softmax(parameters, self.units, self.vocabulary)
+        adam = Adam(parameters.variables)
+        tokens = tf.TensorSpec([self.batch, self.steps], tf.int32)
+
+        @tf.function(autograph=False)
+        def step(source: Any, target: Any, labels: Any) -> Any:
+            with tf.GradientTape() as tape:
+                zeros = tf.zeros([self.batch, self.units])
+                outputs, states = lookup(tables[0], "embedding/source", source), []
+                for cell in encoder:
+                    outputs, state = cell.unroll(outputs, (zeros, zeros))
+                    states.append(state)
+                memory = attention.keys(outputs)
+                outputs = lookup(tables[1], "embedding/target", target)
+                for cell, state in zip(decoder, states, strict=True):
+                    outputs, _ = cell.unroll(outputs, state)
+                outputs = attention.unroll(outputs, *memory)
+                loss = softmax.loss(outputs, labels)
+            minimise(loss, tape, parameters, adam)
+            return loss
+
+        return step, [tokens] * 3
+
+
+class Attention:
+    """Additive attention over the encoder's outputs (Bahdanau et al. 2015)."""
+
+    def __init__(self, parameters: Parameters, units: int) -> None:
+        """Create the four weights, all [units, units] but the score's [units]."""
+        self.units = units
+        self.key, self.query = (
+            parameters.create(f"attention/{name}", [units, units]) for name in ("key", "query")
+        )
+        self.score = parameters.create("attention/score", [units])
+        self.mix = parameters.create("attention/mix", [2 * units, units])
+
+    def keys(self, outputs: Sequence[Any]) -> tuple[Any, Any]:
+        """Return the encoder's outputs and their keys: float32[batch, steps, units] each."""
+        import tensorflow as tf
+
+        with tf.name_scope("attention/keys"):
+            memory = tf.stack(outputs, axis=1)
+            keys = tf.matmul(tf.reshape(memory, [-1, self.units]), self.key)
+            return memory, tf.reshape(keys, memory.shape)
+
+    def unroll(self, outputs: Sequence[Any], memory: Any, keys: Any) -> list[Any]:
+        """Mix each output with what it attends to: float32[batch, units] a step."""
+        import tensorflow as tf
+
+        with tf.name_scope("attention"):
+            query, score, mix = (w.read_value() for w in (self.query, self.score, self.mix))
+        mixed = []
+        for step, output in enumerate(outputs):
+            with tf.name_scope(f"attention/step_{step}"):
+                asked = tf.expand_dims(tf.matmul(output, query), 1)
+                scores = tf.reduce_sum(tf.tanh(keys + asked) * score, 2)
+                weights = tf.expand_dims(tf.nn.softmax(scores), 2)
+                context = tf.reduce_sum(weights * memory, 1)
+                mixed.append(tf.tanh(tf.matmul(tf.concat([context, output], 1), mix)))
+        return mixed
+
+
+class Softmax:
+    """Projection to the vocabulary and cross entropy, one product per step."""
+
+    def __init__(self, parameters: Parameters, units: int, vocabulary: int) -> None:
+        """Create kernel [units, vocabulary] and bias [vocabulary]."""
+        self.kernel = parameters.create("softmax/kernel", [units, vocabulary])
+        self.bias = parameters.create("softmax/bias", [vocabulary])
+
+    def loss(self, outputs: Sequence[Any], labels: Any) -> Any:
+        """Return the mean cross entropy of all steps; ``labels`` is int32[batch, steps]."""
+        import tensorflow as tf
+
+        with tf.name_scope("softmax"):
+            kernel, bias = self.kernel.read_value(), self.bias.read_value()
+            columns = tf.unstack(labels, axis=1)
+        losses = []
+        for step, (output, column) in enumerate(zip(outputs, columns, strict=True)):
+            with tf.name_scope(f"softmax/step_{step}"):
+                logits = tf.nn.bias_add(tf.matmul(output, kernel), bias)
+                losses.append(
+                    tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(column, logits))
+                )
+        with tf.name_scope("softmax"):
+            return tf.add_n(losses) / len(losses)
+
+
+TASKS = {
+    "nmt_2": NMT(layers=2, gpus=2, paper_ops=28_044),
+    "nmt_4": NMT(layers=4, gpus=4, paper_ops=46_600),
+    "nmt_8": NMT(layers=8, gpus=8, paper_ops=83_712),
+}

@@ -1,0 +1,40 @@
+"""Seconds to integer nanoseconds, and the static priority of operations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.arrays import Floats
+from suite.graph import OpGraph
+
+
+def nanoseconds(seconds: Floats) -> NDArray[np.int64]:
+    """max(1, round(1e9 x seconds)), halves to even; 0 where infinite (never run there)."""
+    finite = np.where(np.isfinite(seconds), seconds, 0.0)
+    rounded: NDArray[np.int64] = np.maximum(1, np.rint(1e9 * finite)).astype(np.int64)
+    return np.where(np.isfinite(seconds), rounded, 0)
+
+
+def longest_paths(graph: OpGraph, duration: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[ops]: longest path from the start of each operation to the end of the step.
+
+    ``duration`` is int64[ops] nanoseconds; transfers count nothing.
+    """
+    from suite.simulator.step import tails
+
+    return duration + tails(graph, duration)
+
+
+def run_order(graph: OpGraph, duration: NDArray[np.int64], policy: str) -> NDArray[np.int32]:
+    """int32[ops]: rank of each operation among ready ones (``priority`` policy).
+
+    Longest path to the end first, at each operation's fastest device; ties by topological order.
+    """
+    if policy == "fifo":
+        return np.arange(graph.n_ops, dtype=np.int32)
+    best = np.where(duration > 0, duration, np.iinfo(np.int64).max).min(axis=1)
+    order = np.lexsort((np.arange(graph.n_ops), -longest_paths(graph, best)))
+    rank = np.empty(graph.n_ops, np.int32)
+    rank[order] = np.arange(graph.n_ops)
+    return rank

@@ -1,0 +1,42 @@
+"""What the simulator says of one placement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.arrays import Bools
+
+SEMANTICS = "placebench-1"
+"""Name and version of the transfer and memory semantics (docs/simulator.md)."""
+
+POLICIES = ("fifo", "priority")
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """One simulated training step."""
+
+    nanoseconds: int
+    """When the last operation or transfer ends."""
+    busy: NDArray[np.int64]
+    """int64[devices]: nanoseconds spent computing."""
+    peak_memory: NDArray[np.int64]
+    """int64[devices]: bytes."""
+    moved: NDArray[np.int64]
+    """int64[channels]: bytes, in the order of ``machine.channels``."""
+    oom: Bools
+    """bool[devices]: whether the peak exceeds the device's memory."""
+
+    @property
+    def step_time(self) -> float:
+        """Seconds."""
+        return self.nanoseconds / 1e9
+
+    def same_as(self, other: StepResult) -> bool:
+        """Whether every bit agrees."""
+        pairs = [(getattr(self, f), getattr(other, f)) for f in ("busy", "peak_memory", "moved")]
+        exact = self.nanoseconds == other.nanoseconds
+        return exact and all(np.array_equal(a, b) for a, b in pairs)

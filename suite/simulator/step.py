@@ -1,0 +1,564 @@
+"""The compiled simulator: docs/simulator.md over flat arrays, the same bits as reference.py.
+
+What makes it fast: FIFO queues leave at most one pending event per device and per channel, so the
+event heap is tiny; one integer key orders events; an operation's missing inputs and its device
+share one word; remote readers are chained per destination, so an arrival touches only its own.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.arrays import Bools, Ints
+from suite.errors import InputError
+from suite.graph import OpGraph
+from suite.placer import Scores
+from suite.problem import Problem
+from suite.simulator.layout import Layout, layout
+from suite.simulator.result import POLICIES, StepResult
+
+jit = numba.njit(cache=True, nogil=True)
+_DEVICE_BITS = 8
+_DEVICE_MASK = (1 << _DEVICE_BITS) - 1
+
+
+class Work(NamedTuple):
+    """Scratch memory of one simulation. Instances: originals by tensor, then copies by request."""
+
+    state: NDArray[np.int32]
+    """int32[ops]: missing inputs << 8 | device."""
+    uses: NDArray[np.int32]
+    """int32[instances]: consumers and transfers that still need the instance."""
+    buffer: NDArray[np.int32]
+    """int32[instances]: the instance whose buffer it shares."""
+    sharers: NDArray[np.int32]
+    """int32[instances]: instances in the buffer."""
+    edge_instance: NDArray[np.int32]
+    """int32[edges]: the instance that the consumer reads."""
+    chain: NDArray[np.int32]
+    """int32[edges]: next edge to the same destination, or -1."""
+    tensor: NDArray[np.int32]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    head: NDArray[np.int32]
+    following: NDArray[np.int32]
+    """int32[requests]: what is sent, from where, to where; first edge; next request in queue."""
+    requested: NDArray[np.int64]
+    started: NDArray[np.int64]
+    ended: NDArray[np.int64]
+    """int64[requests]: nanoseconds."""
+    op_start: NDArray[np.int64]
+    """int64[ops]: nanoseconds."""
+    ready: NDArray[np.int32]
+    """int32[ops]: ready operations, a slice per device."""
+    ready_head: NDArray[np.int64]
+    ready_tail: NDArray[np.int64]
+    running: NDArray[np.int32]
+    """int64, int64, int32 [devices]."""
+    queue_head: NDArray[np.int32]
+    queue_tail: NDArray[np.int32]
+    """int32[queues]: waiting requests, or -1."""
+    occupied: NDArray[np.bool_]
+    """bool[channels]."""
+    heap: NDArray[np.int64]
+    """int64[devices + channels + 1]: keys of pending events; the last entry is their number."""
+    fresh: NDArray[np.int32]
+    """int32[ops + 1]: operations made ready by this event; the last entry is their number."""
+    last: NDArray[np.int32]
+    """int32[devices]: request of the tensor at hand to each device, or -1."""
+    used: NDArray[np.int64]
+    """int64[devices]: bytes allocated."""
+
+
+class Totals(NamedTuple):
+    """What one simulation adds up."""
+
+    busy: NDArray[np.int64]
+    peak: NDArray[np.int64]
+    moved: NDArray[np.int64]
+
+
+def workspace(flat: Layout) -> Work:
+    """Allocate scratch memory for a problem."""
+    ops, devices = flat.duration.shape
+    channels, edges = len(flat.channel_start) - 1, len(flat.consumer)
+    instances = len(flat.size) + edges
+    sizes = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
+    sizes |= dict.fromkeys(("edge_instance", "chain", "tensor", "source", "target"), edges)
+    sizes |= dict.fromkeys(("head", "following"), edges) | {"ready": ops, "fresh": ops + 1}
+    sizes |= dict.fromkeys(("running", "last"), devices)
+    sizes |= dict.fromkeys(("queue_head", "queue_tail"), len(flat.first))
+    long = dict.fromkeys(("requested", "started", "ended"), edges) | {"op_start": ops}
+    long |= dict.fromkeys(("ready_head", "ready_tail", "used"), devices)
+    long |= {"heap": devices + channels + 1}
+    arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
+    arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
+    return Work(occupied=np.empty(channels, np.bool_), **arrays)
+
+
+@jit
+def _push(heap: Any, key: Any) -> None:
+    i = heap[-1]
+    heap[-1] += 1
+    while i > 0:
+        parent = (i - 1) >> 1
+        if heap[parent] <= key:
+            break
+        heap[i] = heap[parent]
+        i = parent
+    heap[i] = key
+
+
+@jit
+def _pop(heap: Any) -> Any:
+    top = heap[0]
+    heap[-1] -= 1
+    n = heap[-1]
+    key = heap[n]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = key
+    return top
+
+
+@jit
+def _allocate(w: Any, totals: Any, device: Any, size: Any) -> None:
+    w.used[device] += size
+    if w.used[device] > totals.peak[device]:
+        totals.peak[device] = w.used[device]
+
+
+@jit
+def _release(flat: Any, w: Any, instance: Any, device: Any) -> None:
+    """One use of an instance is over; free its buffer when all instances in it are done."""
+    w.uses[instance] -= 1
+    if w.uses[instance] == 0:
+        _free(flat, w, instance, device)
+
+
+@jit
+def _free(flat: Any, w: Any, instance: Any, device: Any) -> None:
+    originals = len(flat.size)
+    tensor = instance if instance < originals else w.tensor[instance - originals]
+    if not flat.shared[tensor]:
+        w.used[device] -= flat.size[tensor]
+        return
+    buffer = w.buffer[instance]
+    w.sharers[buffer] -= 1
+    if w.sharers[buffer] == 0:
+        owner = buffer if buffer < originals else w.tensor[buffer - originals]
+        w.used[device] -= flat.size[owner]
+
+
+@jit
+def _enqueue(flat: Any, w: Any, op: Any, device: Any) -> None:
+    """Add a ready operation to its device's queue: a FIFO slice, or a heap of ranks."""
+    tail = w.ready_tail[device]
+    w.ready_tail[device] += 1
+    if flat.fifo:
+        w.ready[tail] = op
+        return
+    base = w.ready_head[device]
+    i = tail - base
+    rank = flat.rank[op]
+    while i > 0:
+        parent = (i - 1) >> 1
+        if w.ready[base + parent] <= rank:
+            break
+        w.ready[base + i] = w.ready[base + parent]
+        i = parent
+    w.ready[base + i] = rank
+
+
+@jit
+def _dequeue(flat: Any, w: Any, device: Any) -> Any:
+    base = w.ready_head[device]
+    if flat.fifo:
+        w.ready_head[device] += 1
+        return w.ready[base]
+    top = w.ready[base]
+    w.ready_tail[device] -= 1
+    n = w.ready_tail[device] - base
+    rank = w.ready[base + n]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and w.ready[base + child + 1] < w.ready[base + child]:
+            child += 1
+        if w.ready[base + child] >= rank:
+            break
+        w.ready[base + i] = w.ready[base + child]
+        i = child
+    w.ready[base + i] = rank
+    return flat.by_rank[top]
+
+
+@jit
+def _start_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any) -> None:
+    """If the device is idle, run the head of its queue."""
+    if w.running[device] >= 0 or w.ready_head[device] == w.ready_tail[device]:
+        return
+    op = _dequeue(flat, w, device)
+    w.running[device] = op
+    w.op_start[op] = now
+    duration = flat.duration[op, device]
+    totals.busy[device] += duration
+    _push(w.heap, (now + duration) << flat.rank_bits | device)
+    for k in range(flat.out_start[op], flat.out_start[op + 1]):
+        tensor = flat.out_tensor[k]
+        if not flat.shared[tensor]:
+            _allocate(w, totals, device, flat.size[tensor])
+        elif flat.alias_edge[tensor] >= 0:
+            buffer = w.buffer[w.edge_instance[flat.alias_edge[tensor]]]
+            w.buffer[tensor] = buffer
+            w.sharers[buffer] += 1
+        else:
+            w.buffer[tensor] = tensor
+            w.sharers[tensor] = 1
+            _allocate(w, totals, device, flat.size[tensor])
+
+
+@jit
+def _receive(w: Any, op: Any) -> None:
+    """An input of ``op`` is on its device: note the operation when it was the last."""
+    state = w.state[op] - (1 << _DEVICE_BITS)
+    w.state[op] = state
+    if state < (1 << _DEVICE_BITS):
+        count = w.fresh[-1]
+        w.fresh[count] = op
+        w.fresh[-1] = count + 1
+
+
+@jit
+def _join(flat: Any, w: Any, device: Any) -> None:
+    """Put the operations that became ready into the queue, in topological order."""
+    count = w.fresh[-1]
+    w.fresh[-1] = 0
+    for i in range(1, count):
+        op = w.fresh[i]
+        j = i
+        while j > 0 and w.fresh[j - 1] > op:
+            w.fresh[j] = w.fresh[j - 1]
+            j -= 1
+        w.fresh[j] = op
+    for i in range(count):
+        _enqueue(flat, w, w.fresh[i], device)
+
+
+@jit
+def _publish(flat: Any, w: Any, totals: Any, tensor: Any, device: Any, requests: Any) -> Any:
+    """A tensor was produced: serve local readers, chain remote ones by destination.
+
+    Returns the number of requests there are now; the new ones come in order of destination.
+    """
+    uses = 0
+    remote = 0
+    for edge in range(flat.use_start[tensor + 1] - 1, flat.use_start[tensor] - 1, -1):
+        op = flat.consumer[edge]
+        at = w.state[op] & _DEVICE_MASK
+        if at == device:
+            w.edge_instance[edge] = tensor
+            uses += 1
+            _receive(w, op)
+        else:
+            w.chain[edge] = w.last[at]
+            w.last[at] = edge
+            remote += 1
+    if remote == 0:
+        w.uses[tensor] = uses
+        return requests
+    for at in range(len(w.last)):
+        edge = w.last[at]
+        if edge < 0:
+            continue
+        w.last[at] = -1
+        uses += 1
+        _request(flat, w, totals, tensor, device, at, edge, requests)
+        requests += 1
+    w.uses[tensor] = uses
+    return requests
+
+
+@jit
+def _request(
+    flat: Any, w: Any, totals: Any, tensor: Any, source: Any, target: Any, head: Any, number: Any
+) -> None:
+    """Ask for a copy of a tensor on ``target``; ``head`` is its first edge there."""
+    instance = len(flat.size) + number
+    w.tensor[number] = tensor
+    w.source[number] = source
+    w.target[number] = target
+    w.head[number] = head
+    w.buffer[instance] = instance
+    w.sharers[instance] = 1
+    _allocate(w, totals, target, flat.size[tensor])
+    readers = 0
+    edge = head
+    while edge >= 0:
+        w.edge_instance[edge] = instance
+        readers += 1
+        edge = w.chain[edge]
+    w.uses[instance] = readers
+
+
+@jit
+def _can_start(flat: Any, w: Any, line: Any) -> Any:
+    if w.occupied[flat.first[line]]:
+        return False
+    return flat.second[line] < 0 or not w.occupied[flat.second[line]]
+
+
+@jit
+def _start_transfer(flat: Any, w: Any, totals: Any, number: Any, line: Any, now: Any) -> None:
+    source, target = w.source[number], w.target[number]
+    size = flat.size[w.tensor[number]]
+    w.occupied[flat.first[line]] = True
+    totals.moved[flat.first[line]] += size
+    if flat.second[line] >= 0:
+        w.occupied[flat.second[line]] = True
+        totals.moved[flat.second[line]] += size
+    seconds = flat.latency[source, target] + size / flat.bandwidth[source, target]
+    w.started[number] = now
+    w.ended[number] = now + max(1, np.int64(np.rint(1e9 * seconds)))
+    _push(w.heap, w.ended[number] << flat.rank_bits | (len(w.running) + number))
+
+
+@jit
+def _submit(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None:
+    """Start a new request, or let it wait behind those of its queue."""
+    line = flat.queue[w.source[number], w.target[number]]
+    w.requested[number] = now
+    w.following[number] = -1
+    if w.queue_head[line] >= 0:
+        w.following[w.queue_tail[line]] = number
+        w.queue_tail[line] = number
+    elif _can_start(flat, w, line):
+        _start_transfer(flat, w, totals, number, line, now)
+    else:
+        w.queue_head[line] = number
+        w.queue_tail[line] = number
+
+
+@jit
+def _first_waiting(flat: Any, w: Any, channel: Any) -> Any:
+    """The queue on this channel whose head has the lowest request number and can start, or -1."""
+    best = -1
+    if w.occupied[channel]:
+        return best
+    for k in range(flat.channel_start[channel], flat.channel_start[channel + 1]):
+        line = flat.channel_queue[k]
+        number = w.queue_head[line]
+        waits = number >= 0 and (best < 0 or number < w.queue_head[best])
+        if waits and _can_start(flat, w, line):
+            best = line
+    return best
+
+
+@jit
+def _serve_channels(flat: Any, w: Any, totals: Any, line: Any, now: Any) -> None:
+    """Start what waited for the channels of ``line``, just freed, by request number."""
+    while True:
+        best = _first_waiting(flat, w, flat.first[line])
+        if flat.second[line] >= 0:
+            other = _first_waiting(flat, w, flat.second[line])
+            if best < 0 or (other >= 0 and w.queue_head[other] < w.queue_head[best]):
+                best = other
+        if best < 0:
+            return
+        number = w.queue_head[best]
+        w.queue_head[best] = w.following[number]
+        _start_transfer(flat, w, totals, number, best, now)
+
+
+@jit
+def _end_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any, requests: Any) -> Any:
+    """Handle the end of what runs on a device; returns the number of requests there are now."""
+    op = w.running[device]
+    w.running[device] = -1
+    before = requests
+    for k in range(flat.in_start[op], flat.in_start[op + 1]):
+        _release(flat, w, w.edge_instance[flat.in_edge[k]], device)
+    for k in range(flat.out_start[op], flat.out_start[op + 1]):
+        tensor = flat.out_tensor[k]
+        requests = _publish(flat, w, totals, tensor, device, requests)
+        if w.uses[tensor] == 0:
+            _free(flat, w, tensor, device)
+    _join(flat, w, device)
+    _start_operation(flat, w, totals, device, now)
+    for number in range(before, requests):
+        _submit(flat, w, totals, number, now)
+    return requests
+
+
+@jit
+def _end_transfer(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None:
+    """Handle the arrival of a copy."""
+    source, target = w.source[number], w.target[number]
+    line = flat.queue[source, target]
+    w.occupied[flat.first[line]] = False
+    if flat.second[line] >= 0:
+        w.occupied[flat.second[line]] = False
+    _release(flat, w, w.tensor[number], source)
+    edge = w.head[number]
+    while edge >= 0:
+        _receive(w, flat.consumer[edge])
+        edge = w.chain[edge]
+    _join(flat, w, target)
+    _start_operation(flat, w, totals, target, now)
+    _serve_channels(flat, w, totals, line, now)
+
+
+@jit
+def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> None:
+    """Lay out the ready queues, make variables resident, and let the sources join."""
+    n_devices = len(w.running)
+    w.ready_tail[:] = 0
+    w.used[:] = 0
+    for op in range(len(devices)):
+        at = devices[op]
+        w.state[op] = flat.n_inputs[op] << _DEVICE_BITS | at
+        w.ready_tail[at] += 1
+        w.used[at] += flat.persistent[op]
+    start = 0
+    for device in range(n_devices):
+        w.ready_head[device] = start
+        start += w.ready_tail[device]
+        w.ready_tail[device] = w.ready_head[device]
+    w.running[:] = -1
+    w.last[:] = -1
+    w.queue_head[:] = -1
+    w.occupied[:] = False
+    w.heap[-1] = 0
+    w.fresh[-1] = 0
+    totals.busy[:] = 0
+    totals.moved[:] = 0
+    totals.peak[:] = w.used
+    for op in range(len(devices)):
+        if flat.n_inputs[op] == 0:
+            _enqueue(flat, w, op, devices[op])
+
+
+@jit
+def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
+    """Simulate one placement: (nanoseconds, number of requests)."""
+    _reset(flat, w, totals, devices)
+    n_devices = len(w.running)
+    for device in range(n_devices):
+        _start_operation(flat, w, totals, device, 0)
+    now = 0
+    requests = 0
+    mask = (1 << flat.rank_bits) - 1
+    while w.heap[-1] > 0:
+        key = _pop(w.heap)
+        now = key >> flat.rank_bits
+        index = key & mask
+        if index < n_devices:
+            requests = _end_operation(flat, w, totals, index, now, requests)
+        else:
+            _end_transfer(flat, w, totals, index - n_devices, now)
+    return now, requests
+
+
+@jit
+def _simulate_many(flat: Any, w: Any, totals: Any, devices: Any, ends: Any, peaks: Any) -> None:
+    for i in range(len(devices)):
+        ends[i], _ = _simulate(flat, w, totals, devices[i])
+        peaks[i] = totals.peak
+
+
+@jit
+def _tails(
+    out_start: Any, out_tensor: Any, use_start: Any, consumer: Any, duration: Any, tail: Any
+) -> None:
+    for op in range(len(duration) - 1, -1, -1):
+        for k in range(out_start[op], out_start[op + 1]):
+            tensor = out_tensor[k]
+            for edge in range(use_start[tensor], use_start[tensor + 1]):
+                reader = consumer[edge]
+                tail[op] = max(tail[op], duration[reader] + tail[reader])
+
+
+def tails(graph: OpGraph, duration: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[ops]: longest path from the end of each operation to the end of the step (ns)."""
+    tail = np.zeros(graph.n_ops, np.int64)
+    _tails(*graph.outputs, graph.consumer_offsets, graph.consumers, duration, tail)
+    return tail
+
+
+class Simulator:
+    """Judge of placements of one problem (a :class:`suite.placer.Judge`)."""
+
+    def __init__(self, problem: Problem, policy: str = "fifo") -> None:
+        """Prepare the arrays. ``policy`` is ``fifo`` or ``priority``; InputError otherwise."""
+        if policy not in POLICIES:
+            raise InputError(f"no policy {policy!r}; one of {', '.join(POLICIES)}")
+        if problem.machine.n_devices > _DEVICE_MASK:
+            raise InputError(f"{problem.machine.n_devices} devices; at most {_DEVICE_MASK}")
+        self.problem = problem
+        self.layout = layout(problem, policy)
+        self._spare: queue.SimpleQueue[tuple[Work, Totals]] = queue.SimpleQueue()
+
+    def _scratch(self) -> tuple[Work, Totals]:
+        try:
+            return self._spare.get_nowait()
+        except queue.Empty:
+            n, channels = self.problem.machine.n_devices, len(self.layout.channel_start) - 1
+            totals = Totals(*(np.empty(k, np.int64) for k in (n, n, channels)))
+            return workspace(self.layout), totals
+
+    def run(self, devices: Ints) -> StepResult:
+        """Simulate one placement, int[ops]."""
+        return self.record(devices)[0]
+
+    def record(self, devices: Ints) -> tuple[StepResult, Work, int]:
+        """Simulate one placement: (result, scratch with all times, number of transfers)."""
+        w, totals = self._scratch()
+        end, requests = _simulate(self.layout, w, totals, np.ascontiguousarray(devices, np.int32))
+        oom = totals.peak > self.problem.machine.memory
+        return StepResult(int(end), totals.busy, totals.peak, totals.moved, oom), w, int(requests)
+
+    def __call__(self, devices: Ints) -> Scores:
+        """Simulate a batch, int[batch, ops], on all cores."""
+        return self.batch(devices)
+
+    def batch(self, devices: Ints, threads: int | None = None) -> Scores:
+        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: all)."""
+        rows = np.ascontiguousarray(devices, np.int32)
+        ends = np.zeros(len(rows), np.int64)
+        peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
+        workers = threads or len(os.sched_getaffinity(0))
+        size = max(1, -(-len(rows) // (4 * workers)))
+
+        def chunk(start: int) -> None:
+            part = slice(start, start + size)
+            w, totals = self._scratch()
+            _simulate_many(self.layout, w, totals, rows[part], ends[part], peaks[part])
+            self._spare.put((w, totals))
+
+        starts = range(0, len(rows), size)
+        if workers == 1 or len(rows) == 1:
+            for start in starts:
+                chunk(start)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                list(pool.map(chunk, starts))
+        oom: Bools = np.any(peaks > self.problem.machine.memory, axis=1)
+        return Scores(ends / 1e9, oom, peaks)

@@ -1,0 +1,85 @@
+"""Random small problems and placements for property tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from suite.graph import OpGraph
+from suite.machine import Machine
+from suite.problem import Problem
+
+CHANNELS = ("pair", "copy-engines", "shared")
+
+
+@st.composite
+def graphs(draw, max_ops=9):
+    """DAGs with colocation, control edges, empty and unread tensors, aliases, ties in time."""
+    n = draw(st.integers(1, max_ops))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    producer, consumers, size, alias = [], [], [], []
+    for op in range(n):
+        for _ in range(rng.integers(0, 4)):
+            tensor = len(producer)
+            readers = rng.permutation(np.arange(op + 1, n))[: rng.integers(0, 4)]
+            mine = [t for t, o in consumers if o == op]
+            producer.append(op)
+            size.append(int(rng.choice([0, 0, 1, 10, 1000, 12345])))
+            alias.append(int(rng.choice(mine)) if mine and rng.random() < 0.4 else -1)
+            consumers += [(tensor, int(o)) for o in readers]
+    labels = [str(k) if k < 3 else None for k in rng.integers(0, 9, n)]
+    tick = 1e-9 * float(rng.choice([1, 100]))
+    return OpGraph.create(
+        "random",
+        [f"op{i}" for i in range(n)],
+        ["Op"] * n,
+        producer,
+        consumers,
+        colocation=labels,
+        persistent_bytes=rng.choice([0, 0, 500], n),
+        gpu_kernel=rng.random(n) < 0.9,
+        tensor_bytes=size,
+        alias_of=alias if alias else -1,
+        seconds={k: rng.integers(1, 6, n) * tick for k in ("cpu", "gpu")},
+    )
+
+
+@st.composite
+def machines(draw, min_gpus=0, max_gpus=4):
+    """One CPU and some GPUs, with any mix of channel kinds."""
+    gpus = draw(st.integers(min_gpus, max_gpus))
+    memory = draw(st.sampled_from([2_000, 20_000, 10**9]))
+    base = {"memory": memory, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
+    devices = [{"name": "cpu:0", "kind": "cpu", **base}]
+    devices += [{"name": f"gpu:{i}", "kind": "gpu", **base} for i in range(gpus)]
+    bandwidth = st.sampled_from([1e9, 1e10, 3e11])
+    latency = st.sampled_from([0.0, 1e-9, 2e-9, 5e-8])
+    ends = st.sampled_from([None, "cpu", "gpu", "gpu:0"])
+    links = [{"bandwidth": draw(bandwidth), "latency": draw(latency)}]
+    links[0]["channel"] = draw(st.sampled_from(CHANNELS))
+    for _ in range(draw(st.integers(0, 2))):
+        link = {"bandwidth": draw(bandwidth), "latency": draw(latency)}
+        link["channel"] = draw(st.sampled_from(CHANNELS))
+        link |= {k: v for k in ("from", "to") if (v := draw(ends))}
+        links.append(link)
+    return Machine.from_table({"name": "random", "device": devices, "link": links})
+
+
+@st.composite
+def problems(draw, max_ops=9, **machine):
+    """A small problem."""
+    return Problem.create(draw(graphs(max_ops)), draw(machines(**machine)))
+
+
+@st.composite
+def placed(draw, max_ops=9, **machine):
+    """A small problem and the devices of a random valid placement, int32[ops]."""
+    problem = draw(problems(max_ops, **machine))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return problem, random_devices(problem, rng)
+
+
+def random_devices(problem, rng):
+    """A uniformly random allowed device for every colocation class, int32[ops]."""
+    choice = [rng.choice(np.flatnonzero(row)) for row in problem.allowed]
+    return np.array(choice, np.int32)[problem.graph.colocation]
