@@ -1,0 +1,21 @@
+"""The placement a human expert gives: the "human expert" column of HDP (section 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suite.errors import Unsupported
+from suite.placement import Placement
+from suite.placer import Search
+from suite.problem import Problem
+
+
+@dataclass(frozen=True)
+class HumanExpert:
+    """What the model's file says a human would do."""
+
+    def place(self, problem: Problem, search: Search) -> Placement:
+        """Return the expert's placement; raise Unsupported where the model has none."""
+        if problem.expert is None:
+            raise Unsupported(f"{problem.graph.name} has no human expert's placement")
+        return Placement.of(problem, problem.expert)
