@@ -1,0 +1,68 @@
+"""What a table file returns: sections of printed cells, notes, and the same data in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Section:
+    """One grid of printed cells."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lead: str = ""
+    """A sentence or two above the grid: how to read it."""
+
+    def __post_init__(self) -> None:
+        """Refuse ragged rows."""
+        for row in self.rows:
+            if len(row) != len(self.header):
+                raise ValueError(f"{self.title}: {len(row)} cells under {len(self.header)} heads")
+
+    def markdown(self) -> str:
+        """The grid as a Markdown table whose columns also line up as plain text."""
+        lines = [self.header, *self.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
+        text = [_line(line, widths) for line in lines]
+        rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+        return "\n".join([text[0], rule, *text[1:]])
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    return "| " + " | ".join(padded) + " |"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A page of the report: ``reports/NAME.md`` and ``reports/NAME.csv``."""
+
+    title: str
+    lead: str
+    """What it is, in a paragraph."""
+    sections: tuple[Section, ...]
+    notes: tuple[str, ...]
+    """Caveats, numbered from 1; printed cells and heads refer to them as ``[1]``."""
+    data: pd.DataFrame
+    """The table's numbers in long form, full precision, one a row."""
+    expected: int
+    """Records the table needs."""
+    found: int
+    """Records it has."""
+
+    def markdown(self) -> str:
+        """The page."""
+        parts = [f"# {self.title}", self.lead]
+        for section in self.sections:
+            parts += [f"## {section.title}", section.lead, section.markdown()]
+        notes = "\n".join(f"{i}. {note}" for i, note in enumerate(self.notes, 1))
+        return "\n\n".join(part for part in [*parts, "## Notes", notes] if part) + "\n"
+
+    def csv(self) -> str:
+        """The data, floats with all their digits."""
+        return str(self.data.to_csv(index=False, lineterminator="\n"))
