@@ -47,8 +47,10 @@ OVERHEAD_PRIORS = {"cpu": 5e-6, "gpu": 1.2e-5}
 """Seconds per kernel launch, by our estimate; an operation without a kernel takes a third."""
 
 HOST_SHARE = 1 / 3
-RIDGE = 0.02
-"""Weight of (log constant - log prior)^2 against (log ours - log published)^2."""
+POWER = 8
+"""Exponent of each cell's error |log ours - log published|: high, to keep the worst cell close."""
+RIDGE = 1e-6
+"""Weight of (log constant - log prior)^2 against the cells' errors."""
 
 
 class Work:
@@ -80,7 +82,7 @@ def fit(kind: str, works: dict[str, Work]) -> tuple[list[float], float]:
     def loss(logs: np.ndarray) -> float:
         *efficiency, overhead = np.exp(logs)
         errors = [np.log(works[t].seconds(efficiency, overhead) / s) for t, s in cells.items()]
-        return float(np.sum(np.square(errors)) + RIDGE * np.sum(np.square(logs - prior)))
+        return float(np.sum(np.power(errors, POWER)) + RIDGE * np.sum(np.square(logs - prior)))
 
     bounds = [(np.log(0.01), 0.0)] * len(OP_CLASSES) + [(np.log(1e-7), np.log(1e-4))]
     best = minimize(loss, prior, method="L-BFGS-B", bounds=bounds)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 
-def training_step(network: Any, optimizer: Any, batch: int, image_size: int) -> Any:
+def training_step(
+    network: Any, optimizer: Any, batch: int, image_size: int
+) -> tuple[Any, list[Any]]:
     """Return a training step and its inputs: forward, cross entropy, backward, update.
 
     Its inputs are float32[batch, image_size, image_size, 3] and int32[batch].

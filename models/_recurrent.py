@@ -63,11 +63,16 @@ def lookup(table: Any, scope: str, tokens: Any) -> list[Any]:
     return embedded
 
 
-def minimise(loss: Any, tape: Any, parameters: Parameters, adam: Adam) -> None:
-    """Differentiate ``loss`` and update every variable."""
+def minimise(loss: Any, parameters: Parameters, adam: Adam) -> None:
+    """Differentiate ``loss`` and update every variable.
+
+    ``tf.gradients``, as in the papers' TensorFlow 1: a weight shared by all steps keeps every
+    step's gradient until one AddN sums them. (GradientTape sums large ones four at a time, which
+    no system of the papers did, and which decides what fits in memory.)
+    """
     import tensorflow as tf
 
-    gradients = tape.gradient(loss, parameters.variables)
+    gradients = tf.gradients(loss, parameters.variables)
     for variable, gradient in zip(parameters.variables, gradients, strict=True):
         adam.update(variable, tf.convert_to_tensor(gradient))
     adam.advance()

@@ -64,18 +64,17 @@ class RNNLM:
 
         @tf.function(autograph=False)
         def step(words: Any, targets: Any) -> Any:
-            with tf.GradientTape() as tape:
-                outputs = lookup(embedding, "embedding", words)
-                for cell in cells:
-                    zeros = tf.zeros([self.batch, self.units])
-                    outputs, _ = cell.unroll(outputs, (zeros, zeros))
-                with tf.name_scope("softmax"):
-                    hidden = tf.concat(outputs, 0)
-                    logits = tf.nn.bias_add(tf.matmul(hidden, weights), bias)
-                    labels = tf.reshape(tf.transpose(targets), [-1])
-                    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-                    loss = tf.reduce_mean(losses)
-            minimise(loss, tape, parameters, adam)
+            outputs = lookup(embedding, "embedding", words)
+            for cell in cells:
+                zeros = tf.zeros([self.batch, self.units])
+                outputs, _ = cell.unroll(outputs, (zeros, zeros))
+            with tf.name_scope("softmax"):
+                hidden = tf.concat(outputs, 0)
+                logits = tf.nn.bias_add(tf.matmul(hidden, weights), bias)
+                labels = tf.reshape(tf.transpose(targets), [-1])
+                losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+                loss = tf.reduce_mean(losses)
+            minimise(loss, parameters, adam)
             return loss
 
         return step, [tokens] * 2

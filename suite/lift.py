@@ -1,4 +1,4 @@
-"""A concrete function's graph as a flat GraphDef that runs by itself: variables become operations."""
+"""A concrete function's graph as a flat GraphDef that runs by itself."""
 
 from __future__ import annotations
 

@@ -47,16 +47,33 @@ def all_on_first(graph: OpGraph, gpus: int) -> Ints:
     return by_scope(graph, lambda name: 0)
 
 
-def by_scope(graph: OpGraph, gpu_of: Callable[[str], int]) -> Ints:
-    """Place colocation classes by the name of their first operation (a variable, if any).
+def by_scope(graph: OpGraph, gpu_of: Callable[[str], int | None]) -> Ints:
+    """Place colocation classes by the scope in the name of their first operation.
 
-    Gradient operations are named after the forward scope they differentiate, so the prefix
-    ``gradient_tape/`` is dropped first. Returns int64[ops].
+    Gradient operations are named after the forward scope they differentiate, so the prefixes
+    ``gradients/`` and ``gradient_tape/`` are dropped first. An operation outside all scopes (None)
+    goes where its first input comes from; a source, where its first reader is. A class with a
+    member that has no GPU kernel goes to the CPU. Returns int64[ops].
     """
     offsets, ops = graph.classes
+    known = [gpu_of(re.sub("^(gradients|gradient_tape)/", "", name)) for name in graph.op_names]
+    _follow_inputs(graph, known)
     gpus = np.empty(graph.n_classes, np.int64)
     for index in range(graph.n_classes):
         members = ops[offsets[index] : offsets[index + 1]]
-        name = re.sub(r"^gradient_tape/", "", graph.op_names[members[0]])
-        gpus[index] = gpu_of(name) if graph.gpu_kernel[members].all() else CPU
+        gpus[index] = known[members[0]] if graph.gpu_kernel[members].all() else CPU
     return gpus[graph.colocation]
+
+
+def _follow_inputs(graph: OpGraph, gpus: list[int | None]) -> None:
+    """Fill in the operations that no scope names, forwards and then backwards."""
+    offsets, tensors = graph.inputs
+    for op in range(graph.n_ops):
+        for tensor in tensors[offsets[op] : offsets[op + 1]]:
+            if gpus[op] is None:
+                gpus[op] = gpus[graph.producer[tensor]]
+    sources, readers = graph.producer[graph.edges[0]], graph.edges[1]
+    for edge in range(len(readers) - 1, -1, -1):
+        if gpus[sources[edge]] is None:
+            gpus[sources[edge]] = gpus[readers[edge]]
+    gpus[:] = [0 if gpu is None else gpu for gpu in gpus]

@@ -67,7 +67,8 @@ def _ours(ax: Axes, x: float, outcome: Outcome) -> None:
     low, high = outcome.values[0], outcome.values[-1]
     if len(outcome.values) > 1:
         ax.plot([x, x], [low, high], color="black", lw=1.2)
-    _number(ax, x, high, outcome.median)
+    lost = f"\n{len(outcome.values)} of {outcome.found}" if outcome.failures else ""
+    _number(ax, x, high, SECONDS.format(outcome.median) + lost)
 
 
 def _theirs(ax: Axes, x: float, printed: Printed) -> None:
@@ -75,14 +76,12 @@ def _theirs(ax: Axes, x: float, printed: Printed) -> None:
         _word(ax, x, word("oom"), PUBLISHED)
         return
     ax.bar(x, printed.value, BAR, color=PUBLISHED)
-    _number(ax, x, printed.value, printed.value)
+    _number(ax, x, printed.value, printed.digits)
 
 
-def _number(ax: Axes, x: float, top: float, value: float) -> None:
-    """Print a bar's value above ``top``, short enough not to touch its neighbour's."""
-    text = f"{value:.2f}" if value < 10 else f"{value:.1f}"
+def _number(ax: Axes, x: float, top: float, text: str) -> None:
     at = (0, 2)
-    ax.annotate(text, (x, top), xytext=at, textcoords="offset points", ha="center", fontsize=6.5)
+    ax.annotate(text, (x, top), xytext=at, textcoords="offset points", ha="center", fontsize=6)
 
 
 def _word(ax: Axes, x: float, text: str, colour: str) -> None:
