@@ -50,7 +50,7 @@ class Comparison:
         whole = cls(ours, printed, seeds)
         wanted = {(row.task, row.gpus) for row in whole.rows}
         keep = [pair in wanted for pair in zip(ours["task"], ours["gpus"], strict=True)]
-        return cls(ours[keep], printed, seeds)
+        return cls(ours[pd.Series(keep, ours.index, dtype=bool)], printed, seeds)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:

@@ -21,6 +21,8 @@ TASK = "nmt_4"
 TITLE = "Device utilisation over one training step of the 4-layer NMT"
 STRIP = 0.19
 """Inches of height of one device's strip."""
+MISSING: Mapping[Hashable, Any] = {"utilisation": None, "status": "missing"}
+"""Stands for a record that is not there."""
 
 
 def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Figure:
@@ -31,20 +33,19 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     row = next(row for row in comparison.rows if row.task == task)
     first = comparison.of_row(row).drop_duplicates("placer")
     records_of = {str(record["placer"]): record for record in first.to_dict("records")}
-    shown = {placer: records_of[placer] for placer in HEADS if placer in records_of}
+    shown = {placer: records_of.get(placer, MISSING) for placer in HEADS}
     devices = [len(record["capacity"]) if record["utilisation"] else 1 for record in shown.values()]
     height = max(3.0, STRIP * sum(devices) + 0.42 * len(shown) + 1.2)
     figure = Figure(figsize=(WIDTH, height))
     figure.suptitle(f"{row.label}, {row.gpus} GPUs: share of each moment that a device computes")
-    grid = figure.add_gridspec(max(1, len(shown)), 1, height_ratios=[n + 0.01 for n in devices])
-    end = max((_end(record) for record in shown.values()), default=1.0) or 1.0
+    grid = figure.add_gridspec(len(shown), 1, height_ratios=devices)
+    end = max(_end(record) for record in shown.values()) or 1.0
     axes = [figure.add_subplot(grid[i, 0]) for i in range(len(shown))]
     for ax, (placer, record) in zip(axes, shown.items(), strict=True):
         _block(ax, HEADS[placer], record, end)
-    if axes:
-        axes[-1].tick_params(labelbottom=True)
-        axes[-1].set_xlabel("seconds since the step began")
-        _scale(figure, axes)
+    axes[-1].tick_params(labelbottom=True)
+    axes[-1].set_xlabel("seconds since the step began")
+    _scale(figure, axes)
     return figure
 
 

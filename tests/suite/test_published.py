@@ -1,0 +1,121 @@
+"""The papers' numbers: complete, and consistent with the arithmetic the papers state."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from suite.frame import load_published
+
+PUBLISHED = load_published(Path("results"))
+HDP_PRIOR = ["cpu_only", "gpu_only", "human_expert", "scotch", "mincut"]
+
+
+def rows(paper: str, table: str) -> pd.DataFrame:
+    return PUBLISHED[(PUBLISHED["paper"] == paper) & (PUBLISHED["table"] == table)]
+
+
+def half_unit(digits: str) -> float:
+    return 0.5 * 10.0 ** -len(digits.partition(".")[2])
+
+
+def cell(frame: pd.DataFrame, column: str) -> tuple[float, float]:
+    """(value, half a unit of its last printed digit)."""
+    row = frame[frame["column"] == column].iloc[0]
+    return float(row["value"]), half_unit(row["printed"])
+
+
+def fastest(frame: pd.DataFrame, columns: list[str]) -> tuple[float, float]:
+    known = frame[frame["column"].isin(columns) & (frame["status"] == "ok")]
+    row = known.loc[known["value"].idxmin()]
+    return float(row["value"]), half_unit(row["printed"])
+
+
+def explained(
+    base: tuple[float, float], new: tuple[float, float], over: str
+) -> tuple[float, float]:
+    """Smallest and largest percentage that rounding of the printed times allows."""
+    gains = [
+        100 * (b - n) / (b if over == "base" else n)
+        for b in (base[0] - base[1], base[0] + base[1])
+        for n in (new[0] - new[1], new[0] + new[1])
+    ]
+    return min(gains), max(gains)
+
+
+def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bool:
+    return allowed[0] - claim[1] <= claim[0] <= allowed[1] + claim[1]
+
+
+@pytest.mark.parametrize(
+    ("paper", "table", "count"),
+    [
+        ("HDP", "1", 42),
+        ("HDP", "2", 24),
+        ("HDP", "models", 12),
+        ("ColocRL", "1", 6),
+        ("ColocRL", "2", 36),
+    ],
+)
+def test_every_cell_is_there_once(paper, table, count):
+    frame = rows(paper, table)
+    assert len(frame) == count
+    assert not frame.duplicated(["task", "gpus", "column"]).any()
+    assert (frame["value"].notna() == (frame["status"] == "ok")).all()
+
+
+def test_only_words_the_papers_print():
+    odd = PUBLISHED[PUBLISHED["status"] != "ok"]
+    cells = {(r.paper, r.task, r.column, r.status) for r in odd.itertuples()}
+    assert cells == {
+        ("HDP", "resnet_152", "cpu_only", "not_given"),
+        ("HDP", "nmt_2", "gpu_only", "oom"),
+        ("HDP", "nmt_4", "gpu_only", "oom"),
+        ("HDP", "nmt_8", "gpu_only", "oom"),
+        ("ColocRL", "nmt_2", "gpu_only", "oom"),
+    }
+
+
+def test_evidence_is_marked():
+    assert set(PUBLISHED["evidence"]) == {"VERIFIED-IMG", "TEXT", "UNMARKED"}
+
+
+def test_hdp_reductions_follow_from_the_printed_times():
+    for task, frame in rows("HDP", "1").groupby("task"):
+        allowed = explained(fastest(frame, HDP_PRIOR), cell(frame, "hdp"), "base")
+        assert is_explained(cell(frame, "runtime_reduction"), allowed), task
+
+
+def test_hdp_inception_reduction_needs_unrounded_times():
+    frame = rows("HDP", "1")
+    inception = frame[frame["task"] == "inception_v3"]
+    (base, _), (new, _) = fastest(inception, HDP_PRIOR), cell(inception, "hdp")
+    assert 100 * (base - new) / base == pytest.approx(13.3, abs=0.05)
+    assert cell(inception, "runtime_reduction")[0] == 16.3
+
+
+def test_hdp_ablation_improvements_follow_from_the_printed_times():
+    table1 = rows("HDP", "1")
+    for task, frame in rows("HDP", "2").groupby("task"):
+        new = cell(table1[table1["task"] == task], "hdp")
+        claim = cell(frame, "improvement")
+        best = cell(frame, "best")
+        assert 100 * (best[0] - new[0]) / best[0] == pytest.approx(claim[0], abs=0.051), task
+
+
+def test_colocrl_speedups_follow_except_inception_on_four_gpus():
+    table, unexplained = rows("ColocRL", "2"), []
+    for (task, gpus), frame in table[table["gpus"] > 0].groupby(["task", "gpus"]):
+        shared = table[(table["task"] == task) & (table["gpus"] == 0)]
+        base = fastest(pd.concat([frame, shared]), [*HDP_PRIOR])
+        allowed = explained(base, cell(frame, "colocrl"), "new")
+        if not is_explained(cell(frame, "speedup"), allowed):
+            unexplained.append((task, gpus))
+    assert unexplained == [("inception_v3_b32", 4)]
+
+
+def test_hdp_rnnlm_single_device_cells_are_colocrls():
+    hdp, colocrl = rows("HDP", "1"), rows("ColocRL", "2")
+    for column in ("cpu_only", "gpu_only"):
+        ours = cell(hdp[hdp["task"] == "rnnlm"], column)
+        assert ours == cell(colocrl[colocrl["task"] == "rnnlm"], column)

@@ -1,0 +1,74 @@
+"""Small hand-made records, written to disk as ``placebench bench`` writes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+GPUS = {"inception_v3": 2, "resnet_152": 2, "rnnlm": 2, "nmt_2": 2, "nmt_4": 4, "nmt_8": 8}
+GIB = 2**30
+
+
+def record(
+    task: str, placer: str, seconds: float | None, seed: int = 0, **more: Any
+) -> dict[str, Any]:
+    """A record of one cell; ``more`` overrides its fields."""
+    devices = ["cpu:0", *(f"gpu:{i}" for i in range(GPUS[task]))]
+    return {
+        "format": "placebench-record-1",
+        "cell": {
+            "grid": "quick",
+            "machine": "k40",
+            "gpus": GPUS[task],
+            "task": task,
+            "placer": placer,
+            "seed": seed,
+        },
+        "backend": "simulator",
+        "semantics": "placebench",
+        "fingerprint": "f",
+        "status": "ok",
+        "reason": "",
+        "step_time": seconds,
+        "step_times": [] if seconds is None else [seconds],
+        "peak_memory": dict.fromkeys(devices, GIB),
+        "capacity": dict.fromkeys(devices, 4 * GIB),
+        "busy": dict.fromkeys(devices, 0.1),
+        "moved": {},
+        "oom": [],
+        "lower_bound": 0.05,
+        "bound_kind": "load",
+        "evaluations": 1,
+        "wall_seconds": 0.5,
+        "cpu_seconds": 0.5,
+        "history": [],
+        "utilisation": {
+            "bin_seconds": (seconds or 0) / 4,
+            "devices": {device: [0.0, 0.5, 1.0, 0.25] for device in devices},
+        },
+        "placement_hash": "h",
+        "parameters": {},
+        "graph": {
+            "name": task,
+            "ops": 900,
+            "ops_unpruned": 1000,
+            "paper_ops": 2000,
+            "tensors": 1100,
+            "flops": 2.5e12,
+            "parameters": 123456,
+            "persistent_bytes": 4 * 10**9,
+            "choices": ["vocabulary of 32,000"] if task == "nmt_2" else [],
+            "fingerprint": f"graph of {task}",
+        },
+        "provenance": {"commit": "abc1234", "dirty": False, "python": "3.11", "created": "today"},
+    } | more
+
+
+def write(results: Path, *records: dict[str, Any]) -> None:
+    """Write records where their cells say."""
+    for one in records:
+        c = one["cell"]
+        path = results / c["grid"] / c["machine"] / f"{c['gpus']}gpu" / c["task"] / c["placer"]
+        path.mkdir(parents=True, exist_ok=True)
+        (path / f"seed{c['seed']}.json").write_text(json.dumps(one))
