@@ -1,5 +1,7 @@
 """Scotch and METIS: balance, cuts, weights, and input that would crash or mislead them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,13 @@ def test_work_that_must_be_on_the_cpu_uses_up_the_cpus_share():
     assert np.bincount(devices) == pytest.approx(np.full(4, 100), rel=0.05)
 
 
+def test_a_share_is_used_up_by_time_there_not_elsewhere():
+    """8 operations of 0.8 s leave the CPU time for as many again, while 3 GPUs share the rest."""
+    kernel = np.arange(400) >= 8
+    problem = grid(20, machine_of(3), gpu_kernel=kernel, seconds={"cpu": 0.8, "gpu": 0.1})
+    assert np.bincount(place("scotch", problem))[0] == pytest.approx(16, abs=2)
+
+
 @pytest.mark.parametrize("near", [[(0, 1), (2, 3)], [(0, 3), (1, 2)], [(0, 2), (1, 3)]])
 def test_scotch_keeps_heavy_edges_off_the_slow_link(near):
     """Two pairs of GPUs, fast links inside a pair and slow ones across."""
@@ -200,6 +209,14 @@ def test_a_class_that_no_gpu_can_run_is_fixed_or_left_out():
     left_out = ask(problem, np.array([1, 2]), fixed=False)
     assert left_out.asked.tolist() == [True, False, True]
     assert len(left_out.neighbours) == 0
+
+
+def test_a_home_is_found_wherever_the_machine_lists_it():
+    machine = machine_of(2)
+    machine = replace(machine, devices=machine.devices[::-1])
+    problem = problem_of([(0, 1, 8), (1, 2, 8)], machine, gpu_kernel=[1, 0, 1])
+    assert ask(problem, np.arange(3), fixed=True).fixed.tolist() == [-1, 2, -1]
+    assert place("scotch", problem)[1] == place("mincut", problem)[1] == 2
 
 
 PATH = {

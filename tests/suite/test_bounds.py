@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def test_a_transfer_that_cannot_be_avoided_counts():
 
 def test_members_of_a_class_do_not_part_for_speed():
     problem = make([(1, 9), (9, 1)], [(0, 1, 0)], link=(1e9, 0), colocation=["v", "v"])
-    assert lower_bound(problem).seconds == 10.0
+    assert lower_bound(problem).parts["critical_path"] == 10.0
 
 
 def test_independent_work_is_shared_by_all_devices():
@@ -115,6 +116,15 @@ def test_memory_moves_only_its_own_part():
     bound = lower_bound(problem)
     assert bound.seconds == pytest.approx(40 / 11)
     assert bound.parts["load_memory"] == pytest.approx(20.0)
+
+
+def test_devices_of_unequal_memory_are_told_apart():
+    problem = make([(10, 1)] * 4, gpus=2, memory="9 GB", persistent_bytes=10**9)
+    small = replace(problem.machine.devices[1], memory=10**9)
+    devices = (problem.machine.devices[0], small, problem.machine.devices[2])
+    problem = Problem.create(problem.graph, replace(problem.machine, devices=devices))
+    share = 3 / (1 + 1 / 10)
+    assert lower_bound(problem).parts["load_memory"] == pytest.approx(share)
 
 
 def test_variables_that_fit_nowhere_give_an_infinite_memory_part():
