@@ -57,11 +57,14 @@ def oom_pattern(pairs: Pairs, heads: Mapping[str, str]) -> str:
     both = [k for k, (o, p) in known.items() if o.status == "oom" and p.status == "oom"]
     ours = [k for k, (o, p) in known.items() if o.status == "oom" and p.status != "oom"]
     theirs = [k for k, (o, p) in known.items() if o.status != "oom" and p.status == "oom"]
+    if not known:
+        return "The OOM pattern cannot be compared yet: no cell is in both tables."
     parts = [f"both: {_names(both, heads)}"]
     parts += [f"**only ours**: {_names(ours, heads)}"] * bool(ours)
     parts += [f"**only the paper's**: {_names(theirs, heads)}"] * bool(theirs)
     verdict = "differs from" if ours or theirs else "equals"
-    return f"The OOM pattern {verdict} the paper's ({'; '.join(parts)})."
+    where = f"in the {len(known)} of {len(pairs)} cells that both have"
+    return f"The OOM pattern {verdict} the paper's {where} ({'; '.join(parts)})."
 
 
 def _names(keys: Iterable[tuple[str, str]], heads: Mapping[str, str]) -> str:
