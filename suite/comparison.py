@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
+from typing import Any
 
 import pandas as pd
 
@@ -81,6 +82,10 @@ class Comparison:
             for row in self.rows
             for placer in placers
         }
+
+    def graph(self, row: Row) -> Mapping[str, Any]:
+        """The facts about the row's graph (the records share it); empty without a record."""
+        return next((graph for graph in self.of_row(row)["graph"] if graph), {})
 
     def bound(self, row: Row) -> tuple[float, str]:
         """The largest proven lower bound in seconds and what binds; NaN and empty without one."""

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import json
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from suite.errors import InputError
+from suite.record import read_record
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
-FIELDS = (
-    *("backend", "semantics", "fingerprint", "status", "reason", "step_time", "step_times"),
-    *("peak_memory", "capacity", "busy", "moved", "oom", "lower_bound", "bound_kind"),
-    *("evaluations", "wall_seconds", "cpu_seconds", "history", "utilisation"),
+_TEXTS = ("backend", "semantics", "status", "reason", "bound_kind")
+_NUMBERS = ("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations")
+_LISTS = ("step_times", "history", "oom")
+_MAPPINGS = (
+    *("peak_memory", "capacity", "busy", "moved", "utilisation"),
     *("parameters", "graph", "provenance"),
 )
+FIELDS: dict[str, Any] = {
+    **dict.fromkeys(_TEXTS, ""),
+    **dict.fromkeys(_NUMBERS, nan),
+    **{name: [] for name in _LISTS},
+    **{name: {} for name in _MAPPINGS},
+}
+"""Fields of a record and what stands for them where a failed one has none."""
 PUBLISHED = (
     *("paper", "table", "task", "printed_task", "gpus"),
     *("column", "value", "unit", "status", "evidence"),
@@ -26,25 +35,21 @@ PUBLISHED = (
 def load_records(results: Path) -> pd.DataFrame:
     """Read every record under ``results``: one row each, sorted by cell.
 
-    Columns are CELL and FIELDS (the names and units of the record); mappings and lists stay as
-    they are; a missing step time or bound is NaN. InputError names a file that is not a record.
+    Columns are CELL and FIELDS (names and units of docs/formats.md); mappings and lists stay as
+    they are. InputError names a file that is not a whole record.
     """
     rows = [_row(path) for path in sorted(results.glob("*/*/*gpu/*/*/seed*.json"))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS])
-    for name in ("step_time", "lower_bound", "wall_seconds", "cpu_seconds"):
-        frame[name] = frame[name].astype("float64")
     return frame.sort_values(list(CELL), ignore_index=True)
 
 
 def _row(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text())
-        cell = record["cell"]
-        return {name: cell[name] for name in CELL} | {name: record.get(name) for name in FIELDS}
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} is not a whole record ({error!r}); delete it and run again"
-        ) from error
+    record = read_record(path)
+    cell = record.get("cell", {})
+    if not set(CELL) <= set(cell):
+        raise InputError(f"{path} does not say which cell it is; delete it and run again")
+    known = {name: value for name, value in record.items() if name in FIELDS and value is not None}
+    return {name: cell[name] for name in CELL} | FIELDS | known
 
 
 def load_published(results: Path) -> pd.DataFrame:

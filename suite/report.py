@@ -27,8 +27,23 @@ class Report:
 
     tables: dict[str, Table]
     """By name."""
-    files: tuple[Path, ...]
-    """Everything written, in order."""
+    written: tuple[Path, ...]
+    """Every file, in order."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """One line for each table that lacks records."""
+        return tuple(
+            f"{name}: {table.expected - table.found} of {table.expected} records are missing"
+            for name, table in self.tables.items()
+            if table.found < table.expected
+        )
+
+    @property
+    def text(self) -> str:
+        """The first section of every table, for a terminal."""
+        shown = [f"{t.title}\n\n{t.sections[0].markdown()}\n" for t in self.tables.values()]
+        return "\n".join(shown)
 
 
 def build_table(name: str, results: Path) -> Table:
@@ -52,17 +67,17 @@ def write_reports(results: Path, reports: Path) -> Report:
     """
     records, published = load_records(results), load_published(results)
     tables = {name: _build(name, records, published) for name in modules("suite.tables")}
-    files = []
+    written = []
     for name, table in tables.items():
-        files += [_write(reports / f"{name}.md", table.markdown().encode())]
-        files += [_write(reports / f"{name}.csv", table.csv().encode())]
+        written += [_write(reports / f"{name}.md", table.markdown().encode())]
+        written += [_write(reports / f"{name}.csv", table.csv().encode())]
     captions = {}
     for name in modules("suite.plots"):
         module = importlib.import_module(f"suite.plots.{name}")
-        files.append(_write(reports / f"{name}.png", _png(module, records, published)))
+        written.append(_write(reports / f"{name}.png", _png(module, records, published)))
         captions[name] = str(module.TITLE)
-    files.append(_write(reports / "README.md", _index(tables, captions).encode()))
-    return Report(tables, tuple(files))
+    written.append(_write(reports / "README.md", _index(tables, captions).encode()))
+    return Report(tables, tuple(written))
 
 
 def _png(module: Any, records: pd.DataFrame, published: pd.DataFrame) -> bytes:

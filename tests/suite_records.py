@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from suite.cell import Cell
+from suite.record import write_record
 
 GPUS = {"inception_v3": 2, "resnet_152": 2, "rnnlm": 2, "nmt_2": 2, "nmt_4": 4, "nmt_8": 8}
 GIB = 2**30
@@ -61,14 +63,25 @@ def record(
             "choices": ["vocabulary of 32,000"] if task == "nmt_2" else [],
             "fingerprint": f"graph of {task}",
         },
-        "provenance": {"commit": "abc1234", "dirty": False, "python": "3.11", "created": "today"},
+        "provenance": {
+            "commit": "0123456789abcdef",
+            "dirty": False,
+            "python": "3.11.7",
+            "versions": {"numpy": "2.4.6", "pymetis": None},
+            "created": "today",
+        },
     } | more
 
 
 def write(results: Path, *records: dict[str, Any]) -> None:
     """Write records where their cells say."""
     for one in records:
-        c = one["cell"]
-        path = results / c["grid"] / c["machine"] / f"{c['gpus']}gpu" / c["task"] / c["placer"]
-        path.mkdir(parents=True, exist_ok=True)
-        (path / f"seed{c['seed']}.json").write_text(json.dumps(one))
+        write_record(one, None, Cell(**one["cell"]).path(results))
+
+
+def failed(task: str, placer: str, status: str, reason: str) -> dict[str, Any]:
+    """A record of a cell that came to nothing: it has no measurement and no graph."""
+    whole = record(task, placer, None)
+    kept = ("format", "cell", "backend", "semantics", "fingerprint", "step_time", "step_times")
+    start = {name: whole[name] for name in (*kept, "provenance")}
+    return start | {"status": status, "reason": reason}

@@ -67,7 +67,7 @@ def _shares(records: pd.DataFrame) -> dict[str, list[float]]:
     """Device -> peak / capacity of every seed."""
     shares: dict[str, list[float]] = {}
     for peak, capacity in zip(records["peak_memory"], records["capacity"], strict=True):
-        for device in sorted(peak or {}):
+        for device in sorted(peak):
             shares.setdefault(device, []).append(peak[device] / capacity[device])
     return shares
 

@@ -62,7 +62,7 @@ def _placer_entries(comparison: Comparison, row: Row, placer: str) -> Iterator[d
         }
     peaks: dict[str, list[int]] = {}
     for measured in records["peak_memory"]:
-        for device, peak in (measured or {}).items():
+        for device, peak in measured.items():
             peaks.setdefault(device, []).append(peak)
     for device, values in sorted(peaks.items()):
         entry = {"metric": "peak_memory", "unit": metric("peak_memory").unit, "device": device}
@@ -70,9 +70,7 @@ def _placer_entries(comparison: Comparison, row: Row, placer: str) -> Iterator[d
 
 
 def _task_entries(comparison: Comparison, row: Row) -> Iterator[dict[str, Any]]:
-    records = comparison.of_row(row)
-    bound = records["lower_bound"].max()
+    bound, _ = comparison.bound(row)
     yield {"metric": "lower_bound", "unit": metric("lower_bound").unit, "value": bound}
-    for graph in records["graph"].iloc[:1]:
-        for name, unit in GRAPH_METRICS.items():
-            yield {"metric": name, "unit": unit, "value": graph.get(name)}
+    for name, unit in GRAPH_METRICS.items():
+        yield {"metric": name, "unit": unit, "value": comparison.graph(row).get(name)}

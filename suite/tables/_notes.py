@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from suite.comparison import Comparison, Pairs
 from suite.outcome import ratio, word
-
-_VERSIONS = ("highspy", "numba", "numpy", "pymetis", "pyscotch", "python", "tensorflow")
-"""What of a record's provenance can change its result."""
 
 
 def completeness(comparison: Comparison) -> str:
@@ -104,8 +102,7 @@ def choices(comparison: Comparison) -> list[str]:
     """What each task's graph fixes that the papers leave open."""
     lines = []
     for row in comparison.rows:
-        graphs = comparison.of_row(row)["graph"]
-        made = [str(c) for graph in graphs.iloc[:1] for c in graph.get("choices") or []]
+        made = [str(choice) for choice in comparison.graph(row).get("choices", [])]
         if made:
             lines.append(f"{row.label}, chosen here since the paper is silent: {'; '.join(made)}.")
     return lines
@@ -115,17 +112,17 @@ def provenance(records: pd.DataFrame) -> list[str]:
     """What the records were made with, and a warning where one task's were not made alike."""
     judges = zip(records["backend"], records["semantics"], strict=True)
     judged = sorted({f"{backend}, semantics `{semantics}`" for backend, semantics in judges})
-    made = Counter(_origin(dict(p)) for p in records["provenance"])
+    made = Counter(_origin(p) for p in records["provenance"])
     origins = "; ".join(f"{origin} ({n} records)" for origin, n in sorted(made.items()))
     lines = [f"Judge: {'; '.join(judged) or 'none'}. Made with: {origins or 'nothing'}."]
     for task, group in records.groupby("task", sort=True):
-        if len({graph.get("fingerprint") for graph in group["graph"]}) > 1:
+        if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
     return lines
 
 
-def _origin(provenance: dict[str, object]) -> str:
-    commit = f"commit {provenance.get('commit')}"
+def _origin(provenance: Mapping[str, Any]) -> str:
+    commit = f"commit {str(provenance.get('commit'))[:10]}"
     commit += " with uncommitted changes" * bool(provenance.get("dirty"))
-    versions = [f"{name} {provenance[name]}" for name in _VERSIONS if provenance.get(name)]
-    return ", ".join([commit, *versions])
+    versions = {"python": provenance.get("python")} | provenance.get("versions", {})
+    return ", ".join([commit, *(f"{name} {v}" for name, v in versions.items() if v)])

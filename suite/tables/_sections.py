@@ -25,10 +25,10 @@ def graph_section(comparison: Comparison, models: pd.DataFrame) -> Section:
 
 def _graph_row(comparison: Comparison, row: Row, models: pd.DataFrame) -> tuple[str, ...]:
     theirs = Printed.of(models, row.task, "operations")
-    graphs = comparison.of_row(row)["graph"]
-    if graphs.empty:
+    graph = comparison.graph(row)
+    if not graph:
         return (row.label, "missing", "missing", _count(theirs.value), *["missing"] * 5)
-    numbers = {k: float(v) for k, v in graphs.iloc[0].items() if isinstance(v, int | float)}
+    numbers = {k: float(v) for k, v in graph.items() if isinstance(v, int | float)}
     captured = numbers.get("ops_unpruned", nan)
     ratio = captured / theirs.value
     return (

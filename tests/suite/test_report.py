@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from suite_records import GIB, GPUS, record, write
+from suite_records import GIB, GPUS, failed, record, write
 
 from suite.errors import InputError
 from suite.frame import load_published, load_records
+from suite.grid import load_grid
 from suite.report import build_table, write_reports
+from suite.tables import hdp_table1
 
 ONE_SEED = ("cpu_only", "human_expert", "scotch", "mincut", "metis", "best_of_random")
 PUBLISHED = Path("results/published").resolve()
@@ -62,8 +64,8 @@ def test_words_stand_where_there_is_no_time(results):
         results,
         record("nmt_2", "gpu_only", 1.4, **over_capacity("nmt_2")),
         record("resnet_152", "cpu_only", 10.5),
-        record("rnnlm", "scotch", None, status="error", reason="child died of signal 11"),
-        record("rnnlm", "mincut", None, status="timeout", reason="600 s"),
+        failed("rnnlm", "scotch", "error", "child died of signal 11"),
+        failed("rnnlm", "mincut", "timeout", "600 s"),
     )
     table = build_table("hdp_table1", results)
     main = "The paper's table"
@@ -73,6 +75,7 @@ def test_words_stand_where_there_is_no_time(results):
     assert cells(table, main, "RNNLM")["MinCut"] == "time-out (5.21)"
     notes = "\n".join(table.notes)
     assert "nmt_2 gpu_only 1.40" in notes
+    assert "commit 0123456789, python 3.11.7, numpy 2.4.6 (4 records)" in notes
     assert "rnnlm / scotch: error (1): child died of signal 11" in notes
     assert "1 ok, 1 error, 1 OOM, 1 time-out" in notes
 
@@ -94,6 +97,17 @@ def test_missing_records_are_counted_and_named(results):
     table = build_table("hdp_table1", results)
     assert (table.found, table.expected) == (102, 102)
     assert "102 of 102 records are there." in table.notes
+
+
+def test_the_table_expects_the_cells_of_its_grid():
+    cells = [job.cell for job in load_grid(hdp_table1.GRID).jobs]
+    published = load_published(PUBLISHED.parent)
+    table = hdp_table1.table(load_records(PUBLISHED), published)
+    assert table.expected == len(cells) == len(set(cells))
+    assert {(c.machine, c.placer) for c in cells} == {("k40", p) for p in hdp_table1.SEEDS}
+    for placer, seeds in hdp_table1.SEEDS.items():
+        assert {c.seed for c in cells if c.placer == placer} == set(range(seeds))
+    assert {c.task: c.gpus for c in cells} == GPUS
 
 
 def test_other_grids_machines_and_gpu_counts_stay_out(results):
@@ -212,9 +226,9 @@ def test_same_records_give_the_same_bytes(results, tmp_path):
     shutil.copytree(results / "published", again / "published")
     write(again, *reversed(made))
     second = write_reports(again, tmp_path / "b")
-    assert [f.name for f in first.files] == [f.name for f in second.files]
-    assert {f.suffix for f in first.files} == {".md", ".csv", ".png"}
-    for one, other in zip(first.files, second.files, strict=True):
+    assert [f.name for f in first.written] == [f.name for f in second.written]
+    assert {f.suffix for f in first.written} == {".md", ".csv", ".png"}
+    for one, other in zip(first.written, second.written, strict=True):
         assert one.read_bytes() == other.read_bytes(), one.name
 
 
@@ -224,7 +238,9 @@ def test_reports_of_few_records_still_come_out(results, some):
     report = write_reports(results, results.parent / "reports")
     index = (results.parent / "reports" / "README.md").read_text()
     assert f"{some} of 102" in index
-    for path in report.files:
+    assert report.missing == (f"hdp_table1: {102 - some} of 102 records are missing",)
+    assert "| Inception-V3 " in report.text
+    for path in report.written:
         assert path.name == "README.md" or path.name in index
 
 
@@ -254,7 +270,7 @@ def test_a_broken_record_is_named(results):
     write(results, record("rnnlm", "scotch", 1.0))
     path = results / "quick/k40/2gpu/rnnlm/scotch/seed0.json"
     path.write_text(path.read_text()[:100])
-    with pytest.raises(InputError, match=r"seed0\.json is not a whole record"):
+    with pytest.raises(InputError, match=r"seed0\.json is not whole"):
         load_records(results)
 
 
