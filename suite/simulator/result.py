@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from suite.arrays import Bools
 
-SEMANTICS = "placebench-1"
-"""Name and version of the transfer and memory semantics (docs/simulator.md)."""
+SEMANTICS = "placebench"
+"""Name of the transfer and memory semantics (docs/simulator.md)."""
+
+SEMANTICS_VERSION = 1
+"""Part of every fingerprint: goes up when the same placement would give other bits."""
 
 POLICIES = ("fifo", "priority")
 

@@ -1,0 +1,56 @@
+"""Cell: one placer on one task, machine, number of GPUs and seed; its path is its identity."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The unit of work and of recording."""
+
+    grid: str
+    machine: str
+    gpus: int
+    task: str
+    placer: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Readable identity, such as ``quick/k40/2gpu/nmt_2/scotch/seed0``."""
+        where = f"{self.grid}/{self.machine}/{self.gpus}gpu"
+        return f"{where}/{self.task}/{self.placer}/seed{self.seed}"
+
+    def path(self, results: Path) -> Path:
+        """The record's file below ``results``."""
+        return results / f"{self.name}.json"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields, for the record."""
+        return asdict(self)
+
+    def derived_seed(self, base: int) -> int:
+        """A 63-bit seed from the cell's identity and the base seed (grid name left out)."""
+        identity = f"{self.machine}/{self.gpus}/{self.task}/{self.placer}/{self.seed}/{base}"
+        return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8], "big") >> 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell with all that its grid fixes for it."""
+
+    cell: Cell
+    parameters: Mapping[str, Any]
+    """Fields of the placer."""
+    graph_file: str | None
+    """Graph to place when the task is not a model of ``models/``."""
+    base_seed: int
+    max_evaluations: int | None
+    max_seconds: float | None
+    timeout: float | None
+    """Seconds after which the cell is stopped."""

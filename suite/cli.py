@@ -1,0 +1,72 @@
+"""The command line. Bad input: one line on stderr, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from suite.errors import InputError, Unsupported
+
+COMMANDS = ("bench", "report", "place", "simulate", "graph", "verify", "list")
+
+EXAMPLES = """examples:
+  placebench bench quick              run a grid; a second call runs only what is missing
+  placebench report                   write tables and plots into reports/
+  placebench place nmt_2 --gpus 2 --placer scotch
+  placebench simulate nmt_4 --gpus 4 --placer human_expert --trace nmt_4.json
+  placebench graph nmt_8              how large the graph is, beside the paper's
+  placebench list                     placers, tasks, machines, grids, tables
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the argument parser; each subcommand's module declares its own part."""
+    top = argparse.ArgumentParser(
+        prog="placebench",
+        description="The benchmark and the baselines of device placement.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action=_Version)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f"suite.commands.{name}").add(commands)
+    return top
+
+
+class _Version(argparse.Action):
+    """Print the installed version and leave."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"placebench {version('placebench')}")
+        parser.exit()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run placebench; return the exit code."""
+    arguments = parser().parse_args(argv)
+    try:
+        code: int = importlib.import_module(f"suite.commands.{arguments.command}").run(arguments)
+        sys.stdout.flush()
+        return code
+    except (InputError, Unsupported) as error:
+        print(f"placebench: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("placebench: interrupted; finished cells are kept", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""placebench bench: run a grid."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suite.commands._common import command
+
+if TYPE_CHECKING:
+    from suite.cell import Job
+    from suite.grid import Grid
+    from suite.record import Record
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    parser = command(
+        parsers,
+        "bench",
+        "Run a grid of cells; what is finished is kept, and a second call runs only the rest.",
+        "  placebench bench quick\n  placebench bench my_grid.toml --workers 8 --seed 1\n"
+        "  placebench bench quick --only nmt_8/scotch",
+    )
+    parser.add_argument("grid", nargs="?", default="quick", help="grid name or TOML file (quick)")
+    parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
+    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
+    parser.add_argument("--seed", type=int, help="base seed, instead of the grid's")
+    parser.add_argument("--only", metavar="TEXT", help="only cells whose name contains TEXT")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what is missing; 1 when a cell ended in an error or a time-out."""
+    from suite.executor import execute
+    from suite.grid import load_grid
+    from suite.record import finished
+    from suite.run import fingerprint
+
+    grid = load_grid(arguments.grid, arguments.seed)
+    jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
+    cores = len(os.sched_getaffinity(0))
+    workers = cores if arguments.workers is None else arguments.workers
+    _capture(jobs, max(1, workers))
+    kept = [finished(job.cell.path(arguments.output), fingerprint(job)) for job in jobs]
+    todo = [job for job, record in zip(jobs, kept, strict=True) if record is None]
+    statuses = Counter(record["status"] for record in kept if record is not None)
+    print(f"{grid.name}: {len(jobs)} cells, {len(jobs) - len(todo)} finished, {len(todo)} to run")
+    with _progress(len(todo)) as tell:
+        for job, record in execute(todo, arguments.output, workers):
+            statuses[record["status"]] += 1
+            tell(_line(job, record))
+    _say_totals(grid, statuses)
+    return 1 if statuses["error"] or statuses["timeout"] else 0
+
+
+def _capture(jobs: list[Job], workers: int) -> None:
+    """Capture the graphs that are not cached yet, all cores at once."""
+    from suite.cache import capture_all, missing
+
+    todo = missing([job.cell.task for job in jobs if job.graph_file is None])
+    if todo:
+        print(f"capturing {', '.join(todo)} from TensorFlow (once; a minute or two)", flush=True)
+        start = time.monotonic()
+        for name in capture_all(todo, workers):
+            print(f"captured {name} after {time.monotonic() - start:.0f} s", flush=True)
+
+
+def _line(job: Job, record: Record) -> str:
+    name = job.cell.name
+    if record["step_time"] is None:
+        return f"{name:46} {record['status']:8} {record['reason']}"
+    ratio = record["step_time"] / record["lower_bound"]
+    text = f"{name:46} {record['status']:8} {record['step_time']:9.4f} s {ratio:6.2f} x bound"
+    return f"{text} {record['wall_seconds']:7.2f} s to place"
+
+
+def _say_totals(grid: Grid, statuses: Counter[str]) -> None:
+    totals = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+    print(f"{grid.name}: {totals or 'nothing to do'}")
+
+
+class _progress:
+    """A bar with the time left on a terminal; plain lines elsewhere."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.bar: Any = None
+
+    def __enter__(self) -> Any:
+        if not sys.stdout.isatty() or not self.total:
+            return lambda line: print(line, flush=True)
+        from rich import progress
+
+        columns = ("[progress.description]{task.description}", progress.BarColumn())
+        more = (progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
+        self.bar = progress.Progress(*columns, *more)
+        self.bar.start()
+        task = self.bar.add_task("cells", total=self.total)
+
+        def tell(line: str) -> None:
+            self.bar.console.print(line, highlight=False, soft_wrap=True)
+            self.bar.advance(task)
+
+        return tell
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()

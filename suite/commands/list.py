@@ -1,0 +1,44 @@
+"""placebench list: what there is."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from dataclasses import fields
+from typing import Any
+
+from suite.commands._common import command
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    command(
+        parsers,
+        "list",
+        "List placers with their parameters, tasks, machines, grids and tables.",
+        "  placebench list",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one line per entry."""
+    from suite.grid import known_grids
+    from suite.machine import known_machines
+    from suite.registry import modules, placer_class, placers, tasks
+
+    for name in placers():
+        cls = placer_class(name)
+        summary = (inspect.getdoc(cls) or "").splitlines()[0]
+        parameters = ", ".join(f"{f.name}={f.default!r}" for f in fields(cls))
+        print(f"placer   {name:16} {summary}{f' [{parameters}]' if parameters else ''}")
+    for name, model in tasks().items():
+        print(f"task     {name:16} {type(model).__name__}, {model.gpus} GPUs in the paper")
+    for kind, names in (
+        ("machine", known_machines()),
+        ("grid", list(known_grids())),
+        ("table", modules("suite.tables")),
+        ("plot", modules("suite.plots")),
+    ):
+        for name in names:
+            print(f"{kind:8} {name}")
+    return 0

@@ -1,0 +1,34 @@
+"""placebench report: tables and plots from records."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from suite.commands._common import command
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    parser = command(
+        parsers,
+        "report",
+        "Write every table (Markdown, CSV) and plot (PNG) from the records.",
+        "  placebench report\n  placebench report --results results --output reports",
+    )
+    parser.add_argument("--results", type=Path, default=Path("results"), help="records folder")
+    parser.add_argument("--output", type=Path, default=Path("reports"), help="where to write")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the reports and say what is missing."""
+    from suite.report import write_reports
+
+    report = write_reports(arguments.results, arguments.output)
+    for path in report.files:
+        print(f"wrote {path}")
+    for name, table in report.tables.items():
+        if table.found < table.expected:
+            print(f"{name}: {table.found} of {table.expected} cells have a record")
+    return 0

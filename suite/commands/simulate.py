@@ -1,0 +1,106 @@
+"""placebench simulate: judge one placement."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suite.commands._common import (
+    add_placer_arguments,
+    add_problem_arguments,
+    command,
+    parameters_of,
+    problem_of,
+)
+from suite.errors import InputError
+from suite.units import format_bytes
+
+if TYPE_CHECKING:
+    from suite.placement import Placement
+    from suite.problem import Problem
+    from suite.simulator.result import StepResult
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    parser = command(
+        parsers,
+        "simulate",
+        "Simulate one training step under a placement.",
+        "  placebench simulate --graph g.json --machine m.toml --placement p.json --json\n"
+        "  placebench simulate nmt_4 --placer human_expert --trace trace.json",
+    )
+    add_problem_arguments(parser)
+    parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")
+    add_placer_arguments(parser, required=False)
+    parser.add_argument(
+        "--policy", default="fifo", help="order of ready operations: fifo, priority"
+    )
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the verdict; write the trace if asked."""
+    from suite.interchange import write_json
+    from suite.simulator.timeline import timeline
+
+    problem = problem_of(arguments)
+    line = timeline(problem, _placement(arguments, problem).devices, arguments.policy)
+    if arguments.trace:
+        write_json(line.to_chrome(), arguments.trace)
+    verdict = as_json(problem, line.result)
+    if arguments.json:
+        print(json.dumps(verdict, indent=1))
+    else:
+        print(as_text(problem, verdict))
+    return 0
+
+
+def _placement(arguments: argparse.Namespace, problem: Problem) -> Placement:
+    from suite.interchange import read_placement
+
+    if (arguments.placement is None) == (arguments.placer is None):
+        raise InputError("give one of --placement FILE and --placer NAME")
+    if arguments.placement is not None:
+        return read_placement(arguments.placement, problem)
+    return place(arguments, problem)
+
+
+def place(arguments: argparse.Namespace, problem: Problem) -> Placement:
+    """Let the placer named by the arguments answer the problem."""
+    from suite.placer import Search
+    from suite.registry import make_placer
+    from suite.simulator.step import Simulator
+
+    placer = make_placer(arguments.placer, parameters_of(arguments.set))
+    search = Search(problem, Simulator(problem), arguments.seed, arguments.evaluations)
+    answer: Placement = placer.place(problem, search)
+    return answer
+
+
+def as_json(problem: Problem, result: StepResult) -> dict[str, Any]:
+    """The verdict with device and channel names; seconds and bytes."""
+    names = [d.name for d in problem.machine.devices]
+    return {
+        "step_time": result.step_time,
+        "peak_memory": dict(zip(names, result.peak_memory.tolist(), strict=True)),
+        "oom": [name for name, full in zip(names, result.oom, strict=True) if full],
+        "busy": {n: b / 1e9 for n, b in zip(names, result.busy.tolist(), strict=True)},
+        "moved": dict(zip(problem.machine.channels[0], result.moved.tolist(), strict=True)),
+    }
+
+
+def as_text(problem: Problem, verdict: dict[str, Any]) -> str:
+    """The verdict for people."""
+    lines = [f"step time  {verdict['step_time']:.6f} s"]
+    for device in problem.machine.devices:
+        peak, busy = verdict["peak_memory"][device.name], verdict["busy"][device.name]
+        share = busy / verdict["step_time"] if verdict["step_time"] else 0.0
+        full = "  OUT OF MEMORY" if device.name in verdict["oom"] else ""
+        room = f"{format_bytes(peak)} of {format_bytes(device.memory)}"
+        lines.append(f"{device.name:10} busy {share:6.1%}, peak {room}{full}")
+    lines += [f"{c:20} moved {format_bytes(b)}" for c, b in verdict["moved"].items() if b]
+    return "\n".join(lines)

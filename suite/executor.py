@@ -1,0 +1,131 @@
+"""Runs jobs in worker processes: a crash, a hang or a kill costs one cell.
+
+A worker writes its record itself, whole, before it reports; the parent writes the record of a
+worker that died or took too long, and starts a fresh one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from suite.cell import Job
+from suite.record import Record, write_record
+
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+def execute(jobs: Sequence[Job], results: Path, workers: int) -> Iterator[tuple[Job, Record]]:
+    """Run jobs on ``workers`` processes (0: in this one) and yield each with its record when done.
+
+    Closing the iterator, or an exception in the caller, stops the workers.
+    """
+    if workers == 0:
+        for job in jobs:
+            yield job, _run_and_write(job, results)
+        return
+    pool = [_Worker(results) for _ in range(min(workers, len(jobs)))]
+    waiting = deque(jobs)
+    try:
+        while waiting or any(worker.job for worker in pool):
+            for worker in pool:
+                if worker.job is None and waiting:
+                    worker.assign(waiting.popleft())
+            yield from _collect(pool)
+    finally:
+        for worker in pool:
+            worker.stop()
+
+
+def _collect(pool: Sequence[_Worker]) -> Iterator[tuple[Job, Record]]:
+    """Wait until something happens, and yield the jobs that ended."""
+    busy = [worker for worker in pool if worker.job]
+    deadline = min(worker.deadline for worker in busy)
+    wait([w.pipe for w in busy], timeout=max(0.0, min(deadline - time.monotonic(), 3600.0)))
+    for worker in busy:
+        job, record = worker.job, worker.outcome()
+        if record is not None and job is not None:
+            worker.job = None
+            yield job, record
+
+
+class _Worker:
+    """One child process and what it is doing."""
+
+    def __init__(self, results: Path) -> None:
+        self.results = results
+        self.job: Job | None = None
+        self.deadline = float("inf")
+        self._start()
+
+    def _start(self) -> None:
+        self.pipe, child = _SPAWN.Pipe()
+        self.process = _SPAWN.Process(target=_serve, args=(child, self.results), daemon=False)
+        self.process.start()
+        child.close()
+
+    def assign(self, job: Job) -> None:
+        self.job = job
+        limit = float("inf") if job.timeout is None else job.timeout
+        self.deadline = time.monotonic() + limit
+        self.pipe.send(job)
+
+    def outcome(self) -> Record | None:
+        """The record of the finished job, also where the process died or is out of time."""
+        assert self.job is not None
+        try:
+            if self.pipe.poll():
+                return self.pipe.recv()  # type: ignore[no-any-return]
+            if time.monotonic() < self.deadline:
+                return None
+            status, reason = "timeout", f"no answer after {self.job.timeout:g} seconds"
+        except (EOFError, ConnectionResetError):
+            self.process.join(10)
+            status, reason = "error", f"the worker process {_death(self.process.exitcode)}"
+        self.stop()
+        record = _failed(self.job, status, reason)
+        write_record(record, None, self.job.cell.path(self.results))
+        self._start()
+        return record
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _death(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"died of {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
+def _failed(job: Job, status: str, reason: str) -> Record:
+    from suite.run import header
+
+    return header(job) | {"status": status, "reason": reason}
+
+
+def _run_and_write(job: Job, results: Path) -> Record:
+    from suite.run import run
+
+    record, devices = run(job)
+    write_record(record, devices, job.cell.path(results))
+    return record
+
+
+def _serve(pipe: Connection[Any, Any], results: Path) -> None:
+    """A worker's life: jobs in, records out, until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            job = pipe.recv()
+            pipe.send(_run_and_write(job, results))
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            return

@@ -1,0 +1,204 @@
+"""One job -> one record: load, place, judge, bound. Every outcome is a record."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.arrays import Ints, digest
+from suite.bounds import lower_bound
+from suite.cell import Job
+from suite.errors import InputError, Unsupported
+from suite.graph import OpGraph
+from suite.interchange import read_graph
+from suite.machine import Machine
+from suite.model import CPU
+from suite.placement import Placement
+from suite.placer import Search
+from suite.problem import Problem
+from suite.provenance import provenance
+from suite.record import FORMAT, Record
+from suite.registry import make_placer, task
+from suite.simulator.result import SEMANTICS, SEMANTICS_VERSION
+from suite.simulator.step import Simulator
+from suite.simulator.timeline import timeline
+
+BACKEND = "simulator"
+BINS = 200
+
+
+@lru_cache(maxsize=2)
+def load_task_graph(name: str, graph_file: str | None) -> OpGraph:
+    """Return the graph of a task, or of a file where one is given."""
+    if graph_file is not None:
+        return read_graph(Path(graph_file))
+    from suite.cache import load_graph
+
+    return load_graph(name)
+
+
+@lru_cache(maxsize=2)
+def make_problem(name: str, machine: str, gpus: int, graph_file: str | None = None) -> Problem:
+    """Return the problem of a task on a machine, the expert's placement included."""
+    graph = load_task_graph(name, graph_file)
+    target = Machine.load(machine).with_gpus(gpus)
+    return Problem.create(graph, target, None if graph_file else expert(graph, target, name))
+
+
+def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:
+    """The human expert's device of every operation, int32[ops]; None without GPUs."""
+    if not machine.gpus:
+        return None
+    numbers = task(name).expert(graph, len(machine.gpus))
+    cpu = machine.cpus[0] if machine.cpus else machine.gpus[0]
+    return np.where(numbers == CPU, cpu, np.array(machine.gpus)[numbers]).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the cells of one problem share."""
+
+    simulator: Simulator
+    bound: Any
+
+
+@lru_cache(maxsize=2)
+def tools(problem: Problem) -> Tools:
+    """The compiled simulator and the lower bound of a problem."""
+    return Tools(Simulator(problem), lower_bound(problem))
+
+
+def fingerprint(job: Job) -> str:
+    """16 hexadecimal digits of all that decides a record: a change makes the cell run again."""
+    cell = job.cell
+    graph = load_task_graph(cell.task, job.graph_file).fingerprint
+    machine = Machine.load(cell.machine).with_gpus(cell.gpus).fingerprint
+    placer = asdict(make_placer(cell.placer, job.parameters))
+    limits = (job.max_evaluations, job.max_seconds, job.base_seed)
+    settings = (
+        FORMAT,
+        BACKEND,
+        SEMANTICS,
+        SEMANTICS_VERSION,
+        sorted(placer.items()),
+        limits,
+        cell.name,
+    )
+    return digest([graph, machine, *settings])
+
+
+def run(job: Job) -> tuple[Record, Ints | None]:
+    """Run a job: (record, devices int32[ops] or None). Only a bug or a crash raises."""
+    cell = job.cell
+    record = header(job)
+    clock, processor = time.monotonic(), time.process_time()
+    devices = None
+    try:
+        problem = make_problem(cell.task, cell.machine, cell.gpus, job.graph_file)
+        record |= _about(problem)
+        placer = make_placer(cell.placer, job.parameters)
+        record["parameters"] = asdict(placer)
+        search = Search(
+            problem,
+            tools(problem).simulator,
+            cell.derived_seed(job.base_seed),
+            job.max_evaluations,
+            job.max_seconds,
+        )
+        clock, processor = time.monotonic(), time.process_time()
+        placement = placer.place(problem, search)
+        record |= _cost(clock, processor, search)
+        devices = np.asarray(placement.devices)
+        record |= _judged(problem, placement)
+    except Unsupported as reason:
+        record |= {"status": "skipped", "reason": str(reason)}
+    except InputError as error:
+        record |= {"status": "invalid", "reason": str(error)}
+    except Exception as error:
+        record |= {"status": "error", "reason": f"{type(error).__name__}: {error}"}
+    return record, devices
+
+
+def header(job: Job) -> Record:
+    """The fields of a record that are known before the job runs."""
+    return {
+        "format": FORMAT,
+        "cell": job.cell.as_dict(),
+        "backend": BACKEND,
+        "semantics": SEMANTICS,
+        "fingerprint": fingerprint(job),
+        "base_seed": job.base_seed,
+        "budget": {"evaluations": job.max_evaluations, "seconds": job.max_seconds},
+        "status": "error",
+        "reason": "",
+        "step_time": None,
+        "step_times": [],
+        "parameters": dict(job.parameters),
+        "provenance": provenance(),
+    }
+
+
+def _cost(clock: float, processor: float, search: Search) -> Record:
+    return {
+        "wall_seconds": round(time.monotonic() - clock, 6),
+        "cpu_seconds": round(time.process_time() - processor, 6),
+        "evaluations": search.evaluations,
+        "history": [[n, round(seconds, 3), best] for n, seconds, best in search.history],
+    }
+
+
+def _about(problem: Problem) -> Record:
+    """Facts about the graph, the machine and the bound."""
+    graph, facts = problem.graph, problem.graph.metadata
+    bound = tools(problem).bound
+    return {
+        "graph": {
+            "name": graph.name,
+            "ops": graph.n_ops,
+            "ops_unpruned": facts.get("ops_unpruned", graph.n_ops),
+            "paper_ops": facts.get("paper_ops"),
+            "tensors": graph.n_tensors,
+            "flops": float(graph.flops.sum()),
+            "parameters": facts.get("parameters"),
+            "persistent_bytes": int(graph.persistent_bytes.sum()),
+            "choices": list(facts.get("choices", ())),
+            "fingerprint": graph.fingerprint,
+        },
+        "capacity": {d.name: d.memory for d in problem.machine.devices},
+        "lower_bound": bound.seconds,
+        "bound_kind": bound.kind,
+    }
+
+
+def _judged(problem: Problem, placement: Placement) -> Record:
+    """Simulate the placement and say how it went."""
+    checked = Placement.of(problem, placement.devices)
+    line = timeline(problem, checked.devices)
+    result, names = line.result, [d.name for d in problem.machine.devices]
+    full = [name for name, oom in zip(names, result.oom, strict=True) if oom]
+    needs = {name: int(b) for name, b in zip(names, result.peak_memory, strict=True)}
+    capacity = {d.name: d.memory for d in problem.machine.devices}
+    reason = ", ".join(
+        f"{n} needs {needs[n] / 1e9:.2f} GB of {capacity[n] / 1e9:.2f} GB" for n in full
+    )
+    shares = np.round(line.utilisation(BINS), 3)
+    return {
+        "status": "oom" if full else "ok",
+        "reason": reason,
+        "step_time": result.step_time,
+        "step_times": [result.step_time],
+        "peak_memory": needs,
+        "busy": {n: int(b) / 1e9 for n, b in zip(names, result.busy, strict=True)},
+        "moved": dict(zip(problem.machine.channels[0], result.moved.tolist(), strict=True)),
+        "oom": full,
+        "utilisation": {
+            "bin_seconds": result.step_time / BINS,
+            "devices": {n: row.tolist() for n, row in zip(names, shares, strict=True)},
+        },
+        "placement_hash": checked.hash,
+    }

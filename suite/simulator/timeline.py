@@ -1,0 +1,103 @@
+"""When everything happened in one simulated step, for traces and utilisation strips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.arrays import Floats, Ints
+from suite.problem import Problem
+from suite.simulator.result import StepResult
+from suite.simulator.step import Simulator
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Start and end of every operation and transfer, int64 nanoseconds."""
+
+    problem: Problem
+    devices: Ints
+    """int32[ops]."""
+    result: StepResult
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    """int64[ops]."""
+    tensor: NDArray[np.int32]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    """int32[transfers]: what was sent from which device to which."""
+    requested: NDArray[np.int64]
+    sent: NDArray[np.int64]
+    arrived: NDArray[np.int64]
+    """int64[transfers]."""
+
+    def utilisation(self, bins: int) -> Floats:
+        """float64[devices, bins]: the share of each equal part of the step a device computes."""
+        edges = np.linspace(0, self.result.nanoseconds, bins + 1)
+        shares = np.empty((self.problem.machine.n_devices, bins))
+        for device in range(len(shares)):
+            here = np.flatnonzero(self.devices == device)
+            here = here[np.argsort(self.start[here])]
+            starts, ends = self.start[here], self.end[here]
+            done = np.concatenate([[0], np.cumsum(ends - starts)])
+            running = np.searchsorted(starts, edges, side="right") - 1
+            late = np.where(running >= 0, ends[running] - edges, 0) if len(here) else edges * 0
+            busy = done[running + 1] - np.maximum(late, 0)
+            shares[device] = np.diff(busy) / np.maximum(np.diff(edges), 1e-9)
+        return shares
+
+    def to_chrome(self) -> dict[str, Any]:
+        """Return trace JSON for Perfetto or chrome://tracing: a track per device and per link."""
+        names = [d.name for d in self.problem.machine.devices]
+        links = sorted(set(zip(self.source.tolist(), self.target.tolist(), strict=True)))
+        events = [_named("process_name", i, 0, n) for i, n in enumerate(("devices", "links"))]
+        events += [_named("thread_name", 0, i, name) for i, name in enumerate(names)]
+        for row, (s, t) in enumerate(links):
+            events.append(_named("thread_name", 1, row, f"{names[s]} -> {names[t]}"))
+        rows = {pair: row for row, pair in enumerate(links)}
+        graph = self.problem.graph
+        for op, device in enumerate(self.devices.tolist()):
+            span = self.start[op], self.end[op]
+            about = {"name": graph.op_names[op], "cat": graph.op_types[op]}
+            events.append(_span(about, 0, device, *span))
+        for i, tensor in enumerate(self.tensor.tolist()):
+            about = {"name": graph.op_names[graph.producer[tensor]], "cat": "transfer"}
+            row = rows[int(self.source[i]), int(self.target[i])]
+            waited = (self.sent[i] - self.requested[i]) / 1e3
+            arguments = {"bytes": int(graph.tensor_bytes[tensor]), "waited_us": float(waited)}
+            event = _span(about, 1, row, self.sent[i], self.arrived[i])
+            events.append(event | {"args": arguments})
+        return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+def timeline(problem: Problem, devices: Ints, policy: str = "fifo") -> Timeline:
+    """Simulate one placement, int[ops], and keep all times."""
+    simulator = Simulator(problem, policy)
+    devices = np.asarray(devices, np.int32)
+    result, w, n = simulator.record(devices)
+    duration = simulator.layout.duration[np.arange(len(devices)), devices]
+    times = (w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy())
+    return Timeline(
+        problem,
+        devices,
+        result,
+        w.op_start.copy(),
+        w.op_start + duration,
+        w.tensor[:n].copy(),
+        w.source[:n].copy(),
+        w.target[:n].copy(),
+        *times,
+    )
+
+
+def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
+
+
+def _span(about: dict[str, str], process: int, thread: int, start: Any, end: Any) -> dict[str, Any]:
+    """A complete event; times in microseconds."""
+    times = {"ts": float(start) / 1e3, "dur": float(end - start) / 1e3}
+    return {"ph": "X", **about, "pid": process, "tid": thread, **times}
