@@ -12,12 +12,15 @@ from suite.figure import FAILED, WIDTH
 from suite.metrics import metric
 from suite.outcome import word
 from suite.plots._panels import HEADS, hdp
+from suite.tables.hdp_table1 import FITTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TASK = "nmt_4"
+SHOWN = {placer: head for placer, head in HEADS.items() if placer not in FITTED}
+"""Placers that use several devices: on a single one there is nothing to see."""
 TITLE = "Device utilisation over one training step of the 4-layer NMT"
 STRIP = 0.19
 """Inches of height of one device's strip."""
@@ -33,16 +36,16 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     row = next(row for row in comparison.rows if row.task == task)
     first = comparison.of_row(row).drop_duplicates("placer")
     records_of = {str(record["placer"]): record for record in first.to_dict("records")}
-    shown = {placer: records_of.get(placer, MISSING) for placer in HEADS}
+    shown = {placer: records_of.get(placer, MISSING) for placer in SHOWN}
     devices = [len(record["capacity"]) if record["utilisation"] else 1 for record in shown.values()]
     height = max(3.0, STRIP * sum(devices) + 0.42 * len(shown) + 1.2)
     figure = Figure(figsize=(WIDTH, height))
-    figure.suptitle(f"{row.label}, {row.gpus} GPUs: share of each moment that a device computes")
+    figure.suptitle(f"{row.label}, {row.gpus} GPUs: when each device computes", fontsize=12)
     grid = figure.add_gridspec(len(shown), 1, height_ratios=devices)
     end = max(_end(record) for record in shown.values()) or 1.0
     axes = [figure.add_subplot(grid[i, 0]) for i in range(len(shown))]
     for ax, (placer, record) in zip(axes, shown.items(), strict=True):
-        _block(ax, HEADS[placer], record, end)
+        _block(ax, SHOWN[placer], record, end)
     axes[-1].tick_params(labelbottom=True)
     axes[-1].set_xlabel("seconds since the step began")
     _scale(figure, axes)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from suite.comparison import Comparison, Pairs
 from suite.outcome import ratio, word
+from suite.tables._sections import fullest
 
 
 def completeness(comparison: Comparison) -> str:
@@ -47,6 +48,19 @@ def oom_times(records: pd.DataFrame) -> str:
     keys = zip(*(medians.index.get_level_values(i) for i in (0, 1)), strict=True)
     times = [f"{t} {p} {v:.2f}" for (t, p), v in zip(keys, medians, strict=True)]
     return f"{text}; in seconds: {', '.join(times)}." if times else f"{text}; no cell is OOM."
+
+
+def close_calls(comparison: Comparison, heads: Mapping[str, str], margin: float = 0.05) -> str:
+    """Cells whose fullest device is within ``margin`` of its capacity, on either side."""
+    found = []
+    for row in comparison.rows:
+        mine = comparison.of_row(row)
+        for placer, head in heads.items():
+            share, _, _ = fullest(mine[mine["placer"] == placer])
+            if abs(share - 1) <= margin:
+                found.append(f"{row.label} {head} {share:.1%}")
+    text = f"Verdicts that {margin:.0%} more or less memory would turn: "
+    return text + (", ".join(found) or "none") + "."
 
 
 def oom_pattern(pairs: Pairs, heads: Mapping[str, str]) -> str:
@@ -96,6 +110,18 @@ def concordance(pairs: Pairs) -> str:
             total += sum(x != y for _, y in cells[i + 1 :])
             same += sum((a - b) * (x - y) > 0 for b, y in cells[i + 1 :])
     return f"{same} of {total} pairs of cells in one row are ordered as published"
+
+
+def beyond_random(comparison: Comparison, heads: Mapping[str, str]) -> str:
+    """Published cells slower than all of our random placements, and by how much."""
+    found = []
+    for row in comparison.rows:
+        slowest = comparison.ours(row, "random").interval[1]
+        for placer, head in heads.items():
+            times = comparison.theirs(row, placer).value / slowest
+            if times > 1:
+                found.append(f"{row.label} {head} x{times:.1f}")
+    return ", ".join(found) or "none"
 
 
 def choices(comparison: Comparison) -> list[str]:

@@ -60,13 +60,21 @@ def memory_section(comparison: Comparison, heads: Mapping[str, str]) -> Section:
 
 
 def _fullest_text(records: pd.DataFrame) -> str:
-    fullest = [
-        max((peak[d] / capacity[d], d, peak[d]) for d in peak)
-        for peak, capacity in zip(records["peak_memory"], records["capacity"], strict=True)
-        if peak
-    ]
-    if not fullest:
+    share, device, peak = fullest(records)
+    if not device:
         return "missing" if records.empty else word(str(records["status"].iloc[0]))
-    share, device, peak = max(fullest)
     printed = f"{metric('peak_memory').format(peak)} ({metric('memory_share').format(share)})"
     return f"{printed} {device}{' OOM' if share > 1 else ''}"
+
+
+def fullest(records: pd.DataFrame) -> tuple[float, str, int]:
+    """(peak / capacity, device, peak bytes) of the fullest device in any of the records.
+
+    The device is empty where nothing was measured.
+    """
+    shares = [
+        (peak[device] / capacity[device], device, peak[device])
+        for peak, capacity in zip(records["peak_memory"], records["capacity"], strict=True)
+        for device in peak
+    ]
+    return max(shares, default=(0.0, "", 0))

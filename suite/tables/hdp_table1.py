@@ -103,7 +103,9 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         " chosen on the published values of these two columns (benchmarks/fit_k40.py):"
         f" {notes.spread(fitted, PAPER)}.",
         "Human Expert, Scotch and MinCut are **predictions**:"
-        f" {notes.spread(predicted, PAPER)}. Over all columns, {notes.concordance(every)}.",
+        f" {notes.spread(predicted, PAPER)}. Over all columns, {notes.concordance(every)}."
+        " Published cells slower than the slowest of our random placements, which a poor partition"
+        f" alone hardly explains: {notes.beyond_random(hdp, PREDICTED)}.",
         f"{notes.oom_pattern(every, PAPER)} In GPU Only it is no prediction: vocabularies and"
         " ResNet's image size, which decide memory, were chosen knowing that column (see below).",
         "RNNLM: the paper's text puts each LSTM layer on its own GPU, but its cell equals GPU Only"
@@ -114,9 +116,9 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         "The learned planner's columns stay `not run` until its records exist. Reduction = (best"
         " other column - Hierarchical Planner) / best other column. The paper's 16.3% for"
         " Inception-V3 is 13.3% from its printed seconds.",
-        notes.oom_times(hdp.records),
-        "Bold: faster than every other column of the row, with no overlap between the ranges of"
-        " their measurements.",
+        f"{notes.oom_times(hdp.records)} {notes.close_calls(hdp, PAPER)}",
+        "Bold: faster than every other column of this table's row, with no overlap between the"
+        " ranges of their measurements.",
         "Lower bound: no valid placement has a smaller step time under this simulator's costs; the"
         " next column names the part that gives it.",
         *notes.choices(hdp),

@@ -182,6 +182,16 @@ def test_orderings_and_ratios_are_counted(results):
     assert "furthest off: Inception-V3 Human Expert x2.00" in notes
 
 
+def test_close_calls_and_cells_beyond_random_are_named(results):
+    devices = record("rnnlm", "gpu_only", 1.5)["capacity"]
+    almost = dict.fromkeys(devices, 0) | {"gpu:0": int(0.98 * 4 * GIB)}
+    write(results, record("rnnlm", "gpu_only", 1.5, peak_memory=almost))
+    write(results, *(record("rnnlm", "random", 2.0 + seed / 2, seed) for seed in range(2)))
+    notes = "\n".join(build_notes(results))
+    assert "more or less memory would turn: RNNLM GPU Only 98.0%." in notes
+    assert "hardly explains: RNNLM Scotch x2.2, RNNLM MinCut x2.1." in notes
+
+
 def test_records_of_different_graphs_are_reported(results):
     other = record("rnnlm", "scotch", 1.0)
     write(results, record("rnnlm", "mincut", 1.0))
