@@ -22,13 +22,11 @@ def add(parsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the reports and say what is missing."""
+    """Write the reports, print the tables, and say what is missing."""
     from suite.report import write_reports
 
     report = write_reports(arguments.results, arguments.output)
-    for path in report.files:
-        print(f"wrote {path}")
-    for name, table in report.tables.items():
-        if table.found < table.expected:
-            print(f"{name}: {table.found} of {table.expected} cells have a record")
+    print(report.text)
+    for line in [*(f"wrote {path}" for path in report.written), *report.missing]:
+        print(line)
     return 0

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from suite_records import GIB, GPUS, failed, record, write
 
+from suite.cli import main
 from suite.errors import InputError
 from suite.frame import load_published, load_records
 from suite.grid import load_grid
@@ -282,6 +283,16 @@ def test_a_broken_record_is_named(results):
     path.write_text(path.read_text()[:100])
     with pytest.raises(InputError, match=r"seed0\.json is not whole"):
         load_records(results)
+
+
+def test_the_command_prints_the_table_and_what_it_wrote(results, capsys):
+    write(results, record("inception_v3", "cpu_only", 0.6283))
+    output = results.parent / "out"
+    assert main(["report", "--results", str(results), "--output", str(output)]) == 0
+    printed = capsys.readouterr().out
+    assert "| Inception-V3  | 0.63 (0.61, x1.03) |" in printed
+    assert f"wrote {output / 'hdp_table1.md'}" in printed
+    assert "hdp_table1: 101 of 102 records are missing" in printed
 
 
 def test_an_unknown_table_is_refused(results):
