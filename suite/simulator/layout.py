@@ -53,6 +53,8 @@ class Layout(NamedTuple):
     channel_start: NDArray[np.int32]
     channel_queue: NDArray[np.int32]
     """CSR: channel -> queues that use it."""
+    channel_other: NDArray[np.int32]
+    """int32[channel_queue]: the other channel that queue needs; the number of channels if none."""
     rank_bits: int
     """Low bits of an event key that hold the device or the request number."""
 
@@ -93,6 +95,7 @@ def layout(problem: Problem, policy: str) -> Layout:
         second=second,
         channel_start=channel_start.astype(np.int32),
         channel_queue=channel_queue,
+        channel_other=_others(first, second, channel_start, channel_queue),
         rank_bits=_rank_bits(problem, duration),
     )
 
@@ -107,6 +110,16 @@ def _queues(problem: Problem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDA
         queue[s, t] = seen.setdefault((int(first[s, t]), int(second[s, t])), len(seen))
     pairs = np.array(list(seen), np.int32).reshape(-1, 2)
     return queue, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+
+def _others(
+    first: Ints, second: Ints, channel_start: Ints, channel_queue: Ints
+) -> NDArray[np.int32]:
+    n = len(channel_start) - 1
+    channel = np.repeat(np.arange(n), np.diff(channel_start))
+    ends = np.where(second < 0, n, second)
+    other = np.where(first[channel_queue] == channel, ends[channel_queue], first[channel_queue])
+    return other.astype(np.int32)
 
 
 def _link_values(problem: Problem, name: str) -> NDArray[np.float64]:

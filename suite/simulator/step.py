@@ -24,7 +24,12 @@ from suite.problem import Problem
 from suite.simulator.layout import Layout, layout
 from suite.simulator.result import POLICIES, StepResult
 
-jit = numba.njit(cache=True, nogil=True)
+# Nothing here allocates, so numba's reference counting can go: with it, every access to an array of
+# a named tuple counts, and a step takes 30 times as long. Inlined before typing, helpers cost
+# nothing (benchmarks/simulator.md).
+_OPTIONS = {"nogil": True, "_nrt": False}
+jit = numba.njit(cache=True, **_OPTIONS)
+inline = numba.njit(inline="always", **_OPTIONS)
 _DEVICE_BITS = 8
 _DEVICE_MASK = (1 << _DEVICE_BITS) - 1
 
@@ -91,8 +96,9 @@ def workspace(flat: Layout) -> Work:
     channels, edges = len(flat.channel_start) - 1, len(flat.consumer)
     instances = len(flat.size) + edges
     sizes = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
-    sizes |= {name: edges for name in ("edge_instance", "chain", "tensor", "source", "target")}
-    sizes |= {"head": edges, "following": edges, "ready": ops, "fresh": ops + 1}
+    sizes |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
+    sizes |= {"target": edges, "head": edges, "following": edges}
+    sizes |= {"ready": ops, "fresh": ops + 1}
     sizes |= {"running": devices, "last": devices}
     sizes |= {"queue_head": len(flat.first), "queue_tail": len(flat.first)}
     long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
@@ -100,10 +106,10 @@ def workspace(flat: Layout) -> Work:
     long |= {"heap": devices + channels + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
-    return Work(occupied=np.empty(channels, np.bool_), **arrays)
+    return Work(occupied=np.empty(channels + 1, np.bool_), **arrays)
 
 
-@jit
+@inline
 def _push(heap: Any, key: Any) -> None:
     i = heap[-1]
     heap[-1] += 1
@@ -116,7 +122,7 @@ def _push(heap: Any, key: Any) -> None:
     heap[i] = key
 
 
-@jit
+@inline
 def _pop(heap: Any) -> Any:
     top = heap[0]
     heap[-1] -= 1
@@ -137,14 +143,14 @@ def _pop(heap: Any) -> Any:
     return top
 
 
-@jit
+@inline
 def _allocate(w: Any, totals: Any, device: Any, size: Any) -> None:
     w.used[device] += size
     if w.used[device] > totals.peak[device]:
         totals.peak[device] = w.used[device]
 
 
-@jit
+@inline
 def _release(flat: Any, w: Any, instance: Any, device: Any) -> None:
     """One use of an instance is over; free its buffer when all instances in it are done."""
     w.uses[instance] -= 1
@@ -152,7 +158,7 @@ def _release(flat: Any, w: Any, instance: Any, device: Any) -> None:
         _free(flat, w, instance, device)
 
 
-@jit
+@inline
 def _free(flat: Any, w: Any, instance: Any, device: Any) -> None:
     originals = len(flat.size)
     tensor = instance if instance < originals else w.tensor[instance - originals]
@@ -166,7 +172,7 @@ def _free(flat: Any, w: Any, instance: Any, device: Any) -> None:
         w.used[device] -= flat.size[owner]
 
 
-@jit
+@inline
 def _enqueue(flat: Any, w: Any, op: Any, device: Any) -> None:
     """Add a ready operation to its device's queue: a FIFO slice, or a heap of ranks."""
     tail = w.ready_tail[device]
@@ -186,7 +192,7 @@ def _enqueue(flat: Any, w: Any, op: Any, device: Any) -> None:
     w.ready[base + i] = rank
 
 
-@jit
+@inline
 def _dequeue(flat: Any, w: Any, device: Any) -> Any:
     base = w.ready_head[device]
     if flat.fifo:
@@ -211,7 +217,7 @@ def _dequeue(flat: Any, w: Any, device: Any) -> Any:
     return flat.by_rank[top]
 
 
-@jit
+@inline
 def _start_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any) -> None:
     """If the device is idle, run the head of its queue."""
     if w.running[device] >= 0 or w.ready_head[device] == w.ready_tail[device]:
@@ -236,7 +242,7 @@ def _start_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any) -> N
             _allocate(w, totals, device, flat.size[tensor])
 
 
-@jit
+@inline
 def _receive(w: Any, op: Any) -> None:
     """An input of ``op`` is on its device: note the operation when it was the last."""
     state = w.state[op] - (1 << _DEVICE_BITS)
@@ -247,7 +253,7 @@ def _receive(w: Any, op: Any) -> None:
         w.fresh[-1] = count + 1
 
 
-@jit
+@inline
 def _join(flat: Any, w: Any, device: Any) -> None:
     """Put the operations that became ready into the queue, in topological order."""
     count = w.fresh[-1]
@@ -263,7 +269,7 @@ def _join(flat: Any, w: Any, device: Any) -> None:
         _enqueue(flat, w, w.fresh[i], device)
 
 
-@jit
+@inline
 def _publish(flat: Any, w: Any, totals: Any, tensor: Any, device: Any, requests: Any) -> Any:
     """A tensor was produced: serve local readers, chain remote ones by destination.
 
@@ -297,7 +303,7 @@ def _publish(flat: Any, w: Any, totals: Any, tensor: Any, device: Any, requests:
     return requests
 
 
-@jit
+@inline
 def _request(
     flat: Any, w: Any, totals: Any, tensor: Any, source: Any, target: Any, head: Any, number: Any
 ) -> None:
@@ -319,14 +325,14 @@ def _request(
     w.uses[instance] = readers
 
 
-@jit
+@inline
 def _can_start(flat: Any, w: Any, line: Any) -> Any:
     if w.occupied[flat.first[line]]:
         return False
     return flat.second[line] < 0 or not w.occupied[flat.second[line]]
 
 
-@jit
+@inline
 def _start_transfer(flat: Any, w: Any, totals: Any, number: Any, line: Any, now: Any) -> None:
     source, target = w.source[number], w.target[number]
     size = flat.size[w.tensor[number]]
@@ -341,7 +347,7 @@ def _start_transfer(flat: Any, w: Any, totals: Any, number: Any, line: Any, now:
     _push(w.heap, w.ended[number] << flat.rank_bits | (len(w.running) + number))
 
 
-@jit
+@inline
 def _submit(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None:
     """Start a new request, or let it wait behind those of its queue."""
     line = flat.queue[w.source[number], w.target[number]]
@@ -357,22 +363,21 @@ def _submit(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None:
         w.queue_tail[line] = number
 
 
-@jit
+@inline
 def _first_waiting(flat: Any, w: Any, channel: Any) -> Any:
     """The queue on this channel whose head has the lowest request number and can start, or -1."""
     best = -1
-    if w.occupied[channel]:
-        return best
-    for k in range(flat.channel_start[channel], flat.channel_start[channel + 1]):
-        line = flat.channel_queue[k]
-        number = w.queue_head[line]
-        waits = number >= 0 and (best < 0 or number < w.queue_head[best])
-        if waits and _can_start(flat, w, line):
-            best = line
+    lowest = len(w.head)
+    if not w.occupied[channel]:
+        for k in range(flat.channel_start[channel], flat.channel_start[channel + 1]):
+            number = w.queue_head[flat.channel_queue[k]]
+            if 0 <= number < lowest and not w.occupied[flat.channel_other[k]]:
+                lowest = number
+                best = flat.channel_queue[k]
     return best
 
 
-@jit
+@inline
 def _serve_channels(flat: Any, w: Any, totals: Any, line: Any, now: Any) -> None:
     """Start what waited for the channels of ``line``, just freed, by request number."""
     while True:
@@ -388,7 +393,7 @@ def _serve_channels(flat: Any, w: Any, totals: Any, line: Any, now: Any) -> None
         _start_transfer(flat, w, totals, number, best, now)
 
 
-@jit
+@inline
 def _end_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any, requests: Any) -> Any:
     """Handle the end of what runs on a device; returns the number of requests there are now."""
     op = w.running[device]
@@ -408,7 +413,7 @@ def _end_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any, reques
     return requests
 
 
-@jit
+@inline
 def _end_transfer(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None:
     """Handle the arrival of a copy."""
     source, target = w.source[number], w.target[number]
@@ -426,12 +431,16 @@ def _end_transfer(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None
     _serve_channels(flat, w, totals, line, now)
 
 
-@jit
+@inline
 def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> None:
     """Lay out the ready queues, make variables resident, and let the sources join."""
     n_devices = len(w.running)
-    w.ready_tail[:] = 0
-    w.used[:] = 0
+    for device in range(n_devices):
+        w.ready_tail[device] = 0
+        w.used[device] = 0
+        w.running[device] = -1
+        w.last[device] = -1
+        totals.busy[device] = 0
     for op in range(len(devices)):
         at = devices[op]
         w.state[op] = flat.n_inputs[op] << _DEVICE_BITS | at
@@ -442,15 +451,16 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> None:
         w.ready_head[device] = start
         start += w.ready_tail[device]
         w.ready_tail[device] = w.ready_head[device]
-    w.running[:] = -1
-    w.last[:] = -1
-    w.queue_head[:] = -1
-    w.occupied[:] = False
+    for line in range(len(w.queue_head)):
+        w.queue_head[line] = -1
+    for channel in range(len(w.occupied)):
+        w.occupied[channel] = False
+    for channel in range(len(totals.moved)):
+        totals.moved[channel] = 0
     w.heap[-1] = 0
     w.fresh[-1] = 0
-    totals.busy[:] = 0
-    totals.moved[:] = 0
-    totals.peak[:] = w.used
+    for device in range(n_devices):
+        totals.peak[device] = w.used[device]
     for op in range(len(devices)):
         if flat.n_inputs[op] == 0:
             _enqueue(flat, w, op, devices[op])
@@ -481,7 +491,8 @@ def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
 def _simulate_many(flat: Any, w: Any, totals: Any, devices: Any, ends: Any, peaks: Any) -> None:
     for i in range(len(devices)):
         ends[i], _ = _simulate(flat, w, totals, devices[i])
-        peaks[i] = totals.peak
+        for device in range(peaks.shape[1]):
+            peaks[i, device] = totals.peak[device]
 
 
 @jit
