@@ -37,7 +37,7 @@ class NMT:
     def choices(self) -> tuple[str, ...]:
         """What the papers do not give."""
         return (
-            f"vocabulary {self.vocabulary:,} (Luong et al. 2015; with 32,000 NMT-2 would fit a K40)",
+            f"vocabulary {self.vocabulary:,} (Luong et al. 2015; 32,000 would fit one K40)",
             "a softmax product per step",
             "additive attention on the last decoder layer, no input feeding",
             "LSTM size of 4 and 8 layers as of 2 (1024)",

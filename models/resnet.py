@@ -29,7 +29,7 @@ class ResNet152:
     def choices(self) -> tuple[str, ...]:
         """What the papers do not give."""
         return (
-            f"images of {self.image_size} x {self.image_size} (at 224 it neither fits nor is that fast)",
+            f"images of {self.image_size} x {self.image_size} (224 would not fit a K40)",
             "stochastic gradient descent with momentum 0.9",
             "Keras' architecture and unfused batch normalisation",
         )
