@@ -1,0 +1,132 @@
+"""Timelines keep the rules of docs/simulator.md, and say so in a trace that viewers can read."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import placed
+
+from suite.simulator.timeline import timeline
+
+CASES = placed(max_ops=15, min_gpus=1)
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def assert_one_at_a_time(start, end):
+    order = np.argsort(start)
+    assert (np.diff(start[order]) > 0).all()
+    assert (end[order][:-1] <= start[order][1:]).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(CASES)
+def test_devices_run_one_operation_at_a_time(case):
+    t = timeline(*case)
+    for device in range(t.problem.machine.n_devices):
+        here = t.devices == device
+        assert_one_at_a_time(t.start[here], t.end[here])
+        assert (t.end - t.start)[here].sum() == t.result.busy[device]
+
+
+@settings(max_examples=150, deadline=None)
+@given(CASES)
+def test_operations_start_when_their_inputs_are_there(case):
+    t = timeline(*case)
+    graph = t.problem.graph
+    sends = zip(t.tensor.tolist(), t.target.tolist(), t.arrived.tolist(), strict=True)
+    arrival = {(tensor, target): at for tensor, target, at in sends}
+    for tensor, op in zip(*graph.edges, strict=True):
+        producer = graph.producer[tensor]
+        local = t.devices[producer] == t.devices[op]
+        there = t.end[producer] if local else arrival[tensor, t.devices[op]]
+        assert t.start[op] >= there
+
+
+@settings(max_examples=150, deadline=None)
+@given(CASES)
+def test_every_tensor_is_sent_once_to_each_device_that_needs_it(case):
+    t = timeline(*case)
+    graph = t.problem.graph
+    readers = zip(*graph.edges, strict=True)
+    needed = {(tensor, t.devices[op]) for tensor, op in readers}
+    remote = {(k, d) for k, d in needed if d != t.devices[graph.producer[k]]}
+    sent = list(zip(t.tensor, t.target, strict=True))
+    assert len(sent) == len(set(sent))
+    assert set(sent) == remote
+    assert (t.source == t.devices[graph.producer[t.tensor]]).all()
+    assert (t.requested == t.end[graph.producer[t.tensor]]).all()
+    assert (t.requested <= t.sent).all()
+    assert (t.sent < t.arrived).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(CASES)
+def test_channels_carry_one_transfer_at_a_time(case):
+    t = timeline(*case)
+    names, first, second = t.problem.machine.channels
+    size = t.problem.graph.tensor_bytes[t.tensor]
+    for channel in range(len(names)):
+        here = (first[t.source, t.target] == channel) | (second[t.source, t.target] == channel)
+        assert_one_at_a_time(t.sent[here], t.arrived[here])
+        assert size[here].sum() == t.result.moved[channel]
+
+
+@settings(max_examples=150, deadline=None)
+@given(CASES)
+def test_the_step_ends_with_its_last_operation_or_transfer(case):
+    t = timeline(*case)
+    assert max(t.end.max(), t.arrived.max(initial=0)) == t.result.nanoseconds
+
+
+@settings(max_examples=150, deadline=None)
+@given(CASES)
+def test_no_device_idles_while_an_operation_is_ready(case):
+    """An operation that did not start when its inputs came started when another ended."""
+    t = timeline(*case)
+    graph = t.problem.graph
+    ready = np.zeros(graph.n_ops, np.int64)
+    for tensor, op in zip(*graph.edges, strict=True):
+        if t.devices[graph.producer[tensor]] == t.devices[op]:
+            ready[op] = max(ready[op], t.end[graph.producer[tensor]])
+    for tensor, target, at in zip(t.tensor, t.target, t.arrived, strict=True):
+        readers = graph.edges[1][graph.edges[0] == tensor]
+        here = readers[t.devices[readers] == target]
+        ready[here] = np.maximum(ready[here], at)
+    for op in np.flatnonzero(t.start > ready):
+        assert t.start[op] in t.end[t.devices == t.devices[op]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(CASES)
+def test_utilisation_adds_up_to_the_busy_time(case):
+    t = timeline(*case)
+    for bins in (1, 7, 200):
+        shares = t.utilisation(bins)
+        assert shares.shape == (t.problem.machine.n_devices, bins)
+        assert shares.min() >= -1e-9
+        assert shares.max() <= 1 + 1e-9
+        busy = shares.sum(axis=1) * t.result.nanoseconds / bins
+        np.testing.assert_allclose(busy, t.result.busy, rtol=1e-9, atol=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(CASES)
+def test_the_chrome_trace_shows_every_operation_and_transfer(case):
+    t = timeline(*case)
+    graph, names = t.problem.graph, [d.name for d in t.problem.machine.devices]
+    events = json.loads(json.dumps(t.to_chrome()))["traceEvents"]
+    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    spans = [e for e in events if e["ph"] == "X"]
+    ops = [e for e in spans if e["cat"] != "transfer"]
+    assert {e["name"]: tracks[e["pid"], e["tid"]] for e in ops} == {
+        op: names[d] for op, d in zip(graph.op_names, t.devices, strict=True)
+    }
+    assert [(e["ts"], e["dur"]) for e in ops] == [
+        (s / 1e3, (e - s) / 1e3) for s, e in zip(t.start.tolist(), t.end.tolist(), strict=True)
+    ]
+    transfers = [e for e in spans if e["cat"] == "transfer"]
+    assert [tracks[e["pid"], e["tid"]] for e in transfers] == [
+        f"{names[s]} -> {names[d]}" for s, d in zip(t.source, t.target, strict=True)
+    ]
+    assert [e["args"]["bytes"] for e in transfers] == graph.tensor_bytes[t.tensor].tolist()
