@@ -86,8 +86,8 @@ def _to_op_graph(tf_graph: Any, name: str, flops: Any, touched: Any, metadata: A
             tensors.alias_of[first[i]] = tensor_of[op.inputs[0].name]
     control: dict[int, int] = {}
     for i, op in enumerate(ops):
-        for before in op.control_inputs:
-            source = index[before.name]
+        # TensorFlow gathers them in sets, so their order differs from process to process.
+        for source in sorted(index[before.name] for before in op.control_inputs):
             if source not in control:
                 control[source] = tensors.add(source, 0, True, [])
             consumers.append((control[source], i))
