@@ -14,6 +14,9 @@ from suite.errors import InputError
 from suite.graph import OpGraph
 from suite.machine import Machine
 
+LONGEST = 1e9
+"""Seconds an operation may take: what is beyond does not count in nanoseconds."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -27,8 +30,13 @@ class Problem:
     """int32[ops]: the human expert's devices, where the model has one."""
 
     def __post_init__(self) -> None:
-        """Freeze the costs; InputError when a colocation class fits no device."""
+        """Freeze the costs; InputError on absurd ones, or when a class fits no device."""
         object.__setattr__(self, "seconds", frozen(self.seconds, np.float64))
+        for op, device in np.argwhere((self.seconds > LONGEST) & np.isfinite(self.seconds))[:1]:
+            raise InputError(
+                f"operation {self.graph.op_names[op]!r} takes {self.seconds[op, device]:.3g} s on"
+                f" {self.machine.devices[device].name}; check units (FLOP, bytes, seconds)"
+            )
         for index in np.flatnonzero(~self.allowed.any(axis=1))[:1]:
             op = self.graph.op_names[int(np.argmax(self.graph.colocation == index))]
             raise InputError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from suite.arrays import Ints
 from suite.errors import InputError
 from suite.files import atomic
-from suite.interchange import read_json, write_json
+from suite.json_file import read_json, write_json
 
 FORMAT = "placebench-record-1"
 STATUSES = ("ok", "oom", "invalid", "timeout", "error", "skipped")

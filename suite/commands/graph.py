@@ -29,7 +29,8 @@ def add(parsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts, or the graph."""
     from suite.cache import load_graph
-    from suite.interchange import graph_to_json, read_graph
+    from suite.graph_json import graph_to_json
+    from suite.interchange import read_graph
 
     model = arguments.model
     graph = read_graph(Path(model)) if is_file(model) else load_graph(model)

@@ -44,7 +44,7 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict; write the trace if asked."""
-    from suite.interchange import write_json
+    from suite.json_file import write_json
     from suite.simulator.timeline import timeline
 
     problem = problem_of(arguments)

@@ -153,7 +153,7 @@ def _alias_edges(
 def _rank_bits(problem: Problem, duration: NDArray[np.int64]) -> int:
     graph, n = problem.graph, problem.machine.n_devices
     bits = int(n + len(graph.consumers) + 1).bit_length()
-    longest = float(duration.max(axis=1).sum())
+    longest = float(duration.max(axis=1).sum(dtype=np.float64))
     if n > 1:
         links = problem.machine.link_of.values()
         latency = max(link.latency for link in links)
