@@ -12,16 +12,9 @@ def lift(function: Any) -> tuple[Any, list[str]]:
 
     Every captured variable becomes a VarHandleOp named after it, every captured small tensor a
     Const; arguments stay Placeholders. The operations to run are the outputs and the side effects.
-    Raises InputError for a graph that still calls functions.
+    Raises InputError for a captured resource that is no variable.
     """
     graph_def = function.graph.as_graph_def()
-    called = {f.signature.name for f in graph_def.library.function}
-    for node in graph_def.node:
-        if "PartitionedCall" in node.op or node.op in called:
-            raise InputError(
-                f"operation {node.name!r} calls a function; build the step from plain operations"
-                " (no nested tf.function, jit_compile or tf.while_loop)"
-            )
     renamed = _replace_captures(function, {node.name: node for node in graph_def.node})
     for node in graph_def.node:
         for i, name in enumerate(node.input):
@@ -84,11 +77,15 @@ def _free_name(name: str, nodes: dict[str, Any]) -> str:
 
 
 def prune(graph_def: Any, wanted: list[str]) -> Any:
-    """Drop what the step does not need and fold constants, with Grappler (as HDP's authors did)."""
+    """Drop what the step does not need and fold constants, with Grappler (as HDP's authors did).
+
+    Raises InputError for a graph that calls functions, whose operations would be hidden.
+    """
     import tensorflow as tf
     from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
     from tensorflow.python.grappler import tf_optimizer
 
+    _refuse_calls(graph_def)
     meta = tf.compat.v1.MetaGraphDef()
     meta.graph_def.CopyFrom(graph_def)
     meta.collection_def["train_op"].node_list.value.extend(wanted)
@@ -98,3 +95,14 @@ def prune(graph_def: Any, wanted: list[str]) -> Any:
     rewrite.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
     rewrite.min_graph_nodes = -1
     return tf_optimizer.OptimizeGraph(config, meta, graph_id=b"placebench")
+
+
+def _refuse_calls(graph_def: Any) -> None:
+    called = {f.signature.name for f in graph_def.library.function}
+    for node in graph_def.node:
+        attrs = node.attr.values()
+        if node.op in called or any(a.HasField("func") or a.list.func for a in attrs):
+            raise InputError(
+                f"operation {node.name!r} ({node.op}) calls a function; build the step from plain"
+                " operations (no nested tf.function, jit_compile, tf.cond or tf.while_loop)"
+            )
