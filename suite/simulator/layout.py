@@ -12,6 +12,9 @@ from suite.errors import InputError
 from suite.problem import Problem
 from suite.simulator.durations import nanoseconds, run_order
 
+MOST_ENGINES = 63
+"""Copy engines that fit a bit mask beside the bit of queues with one channel."""
+
 
 class Layout(NamedTuple):
     """Read-only; edges are positions in ``graph.consumers``."""
@@ -50,11 +53,12 @@ class Layout(NamedTuple):
     first: NDArray[np.int32]
     second: NDArray[np.int32]
     """int32[queues]: channels held; second is -1 where there is one."""
-    channel_start: NDArray[np.int32]
-    channel_queue: NDArray[np.int32]
-    """CSR: channel -> queues that use it."""
-    channel_other: NDArray[np.int32]
-    """int32[channel_queue]: the other channel that queue needs; the number of channels if none."""
+    channel_mask: NDArray[np.uint64]
+    """uint64[channels]: the bit of a channel that shares queues with others; 0 for the rest."""
+    other_mask: NDArray[np.uint64]
+    """uint64[queues, 2]: the queue's bit among those of its first, and of its second channel."""
+    line_at: NDArray[np.int32]
+    """int32[channels, 64]: the queue of each bit."""
     rank_bits: int
     """Low bits of an event key that hold the device or the request number."""
 
@@ -66,10 +70,7 @@ def layout(problem: Problem, policy: str) -> Layout:
     rank = run_order(graph, duration, policy)
     tensors, consumers = graph.edges
     queue, first, second = _queues(problem)
-    channels = np.concatenate([first, second])
-    queues = np.tile(np.arange(len(first)), 2)
-    held = channels >= 0
-    channel_start, channel_queue = csr(channels[held], queues[held], len(machine.channels[0]))
+    masks = _masks(first, second, len(machine.channels[0]))
     in_start, in_edge = csr(consumers, np.arange(len(consumers)), graph.n_ops)
     out_start, out_tensor = graph.outputs
     return Layout(
@@ -93,9 +94,9 @@ def layout(problem: Problem, policy: str) -> Layout:
         queue=queue,
         first=first,
         second=second,
-        channel_start=channel_start.astype(np.int32),
-        channel_queue=channel_queue,
-        channel_other=_others(first, second, channel_start, channel_queue),
+        channel_mask=masks[0],
+        other_mask=masks[1],
+        line_at=masks[2],
         rank_bits=_rank_bits(problem, duration),
     )
 
@@ -112,14 +113,27 @@ def _queues(problem: Problem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDA
     return queue, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-def _others(
-    first: Ints, second: Ints, channel_start: Ints, channel_queue: Ints
-) -> NDArray[np.int32]:
-    n = len(channel_start) - 1
-    channel = np.repeat(np.arange(n), np.diff(channel_start))
-    ends = np.where(second < 0, n, second)
-    other = np.where(first[channel_queue] == channel, ends[channel_queue], first[channel_queue])
-    return other.astype(np.int32)
+def _masks(
+    first: Ints, second: Ints, channels: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int32]]:
+    """Number the channels of two-channel queues; a queue's bit on one is its other channel's."""
+    paired = second >= 0
+    numbers = {c: i for i, c in enumerate(sorted({*first[paired], *second[paired]}))}
+    alone = len(numbers)
+    if alone > MOST_ENGINES:
+        raise InputError(f"{alone} copy engines; the simulator knows up to {MOST_ENGINES}")
+    channel_mask = np.zeros(channels, np.uint64)
+    for channel, bit in numbers.items():
+        channel_mask[channel] = 1 << bit
+    other_mask = np.zeros((len(first), 2), np.uint64)
+    line_at = np.full((channels, 64), -1, np.int32)
+    for line, ends in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        for side, channel in enumerate(ends):
+            if channel >= 0:
+                bit = numbers.get(ends[1 - side], alone)
+                other_mask[line, side] = 1 << bit
+                line_at[channel, bit] = line
+    return channel_mask, other_mask, line_at
 
 
 def _link_values(problem: Problem, name: str) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
 from suite.arrays import Bools, Ints
@@ -72,6 +73,10 @@ class Work(NamedTuple):
     """int32[queues]: waiting requests, or -1."""
     occupied: NDArray[np.bool_]
     """bool[channels]."""
+    waiting: NDArray[np.uint64]
+    """uint64[channels]: the queues of the channel that are not empty, by their bit."""
+    busy: NDArray[np.uint64]
+    """uint64[1]: the occupied channels that share queues with others, by their bit."""
     heap: NDArray[np.int64]
     """int64[devices + channels + 1]: keys of pending events; the last entry is their number."""
     fresh: NDArray[np.int32]
@@ -93,7 +98,7 @@ class Totals(NamedTuple):
 def workspace(flat: Layout) -> Work:
     """Allocate scratch memory for a problem."""
     ops, devices = flat.duration.shape
-    channels, edges = len(flat.channel_start) - 1, len(flat.consumer)
+    channels, edges = len(flat.channel_mask), len(flat.consumer)
     instances = len(flat.size) + edges
     sizes = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
     sizes |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
@@ -106,7 +111,8 @@ def workspace(flat: Layout) -> Work:
     long |= {"heap": devices + channels + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
-    return Work(occupied=np.empty(channels + 1, np.bool_), **arrays)
+    masks = {"waiting": np.empty(channels, np.uint64), "busy": np.empty(1, np.uint64)}
+    return Work(occupied=np.empty(channels, np.bool_), **masks, **arrays)
 
 
 @inline
@@ -313,8 +319,9 @@ def _request(
     w.source[number] = source
     w.target[number] = target
     w.head[number] = head
-    w.buffer[instance] = instance
-    w.sharers[instance] = 1
+    if flat.shared[tensor]:
+        w.buffer[instance] = instance
+        w.sharers[instance] = 1
     _allocate(w, totals, target, flat.size[tensor])
     readers = 0
     edge = head
@@ -333,13 +340,25 @@ def _can_start(flat: Any, w: Any, line: Any) -> Any:
 
 
 @inline
+def _hold(flat: Any, w: Any, channel: Any) -> None:
+    w.occupied[channel] = True
+    w.busy[0] |= flat.channel_mask[channel]
+
+
+@inline
+def _let_go(flat: Any, w: Any, channel: Any) -> None:
+    w.occupied[channel] = False
+    w.busy[0] &= ~flat.channel_mask[channel]
+
+
+@inline
 def _start_transfer(flat: Any, w: Any, totals: Any, number: Any, line: Any, now: Any) -> None:
     source, target = w.source[number], w.target[number]
     size = flat.size[w.tensor[number]]
-    w.occupied[flat.first[line]] = True
+    _hold(flat, w, flat.first[line])
     totals.moved[flat.first[line]] += size
     if flat.second[line] >= 0:
-        w.occupied[flat.second[line]] = True
+        _hold(flat, w, flat.second[line])
         totals.moved[flat.second[line]] += size
     seconds = flat.latency[source, target] + size / flat.bandwidth[source, target]
     w.started[number] = now
@@ -361,6 +380,24 @@ def _submit(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None:
     else:
         w.queue_head[line] = number
         w.queue_tail[line] = number
+        _mark(flat, w, line)
+
+
+@inline
+def _mark(flat: Any, w: Any, line: Any) -> None:
+    """Note for its channels whether a queue is empty."""
+    first, second = flat.first[line], flat.second[line]
+    bit = flat.other_mask[line, 0]
+    if w.queue_head[line] >= 0:
+        w.waiting[first] |= bit
+    else:
+        w.waiting[first] &= ~bit
+    if second >= 0:
+        bit = flat.other_mask[line, 1]
+        if w.queue_head[line] >= 0:
+            w.waiting[second] |= bit
+        else:
+            w.waiting[second] &= ~bit
 
 
 @inline
@@ -369,11 +406,14 @@ def _first_waiting(flat: Any, w: Any, channel: Any) -> Any:
     best = -1
     lowest = len(w.head)
     if not w.occupied[channel]:
-        for k in range(flat.channel_start[channel], flat.channel_start[channel + 1]):
-            number = w.queue_head[flat.channel_queue[k]]
-            if 0 <= number < lowest and not w.occupied[flat.channel_other[k]]:
+        candidates = w.waiting[channel] & ~w.busy[0]
+        while candidates != 0:
+            line = flat.line_at[channel, trailing_zeros(candidates)]
+            candidates &= candidates - np.uint64(1)
+            number = w.queue_head[line]
+            if number < lowest:
                 lowest = number
-                best = flat.channel_queue[k]
+                best = line
     return best
 
 
@@ -390,6 +430,8 @@ def _serve_channels(flat: Any, w: Any, totals: Any, line: Any, now: Any) -> None
             return
         number = w.queue_head[best]
         w.queue_head[best] = w.following[number]
+        if w.queue_head[best] < 0:
+            _mark(flat, w, best)
         _start_transfer(flat, w, totals, number, best, now)
 
 
@@ -418,9 +460,9 @@ def _end_transfer(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None
     """Handle the arrival of a copy."""
     source, target = w.source[number], w.target[number]
     line = flat.queue[source, target]
-    w.occupied[flat.first[line]] = False
+    _let_go(flat, w, flat.first[line])
     if flat.second[line] >= 0:
-        w.occupied[flat.second[line]] = False
+        _let_go(flat, w, flat.second[line])
     _release(flat, w, w.tensor[number], source)
     edge = w.head[number]
     while edge >= 0:
@@ -453,9 +495,10 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> None:
         w.ready_tail[device] = w.ready_head[device]
     for line in range(len(w.queue_head)):
         w.queue_head[line] = -1
+    w.busy[0] = 0
     for channel in range(len(w.occupied)):
         w.occupied[channel] = False
-    for channel in range(len(totals.moved)):
+        w.waiting[channel] = 0
         totals.moved[channel] = 0
     w.heap[-1] = 0
     w.fresh[-1] = 0
@@ -531,7 +574,7 @@ class Simulator:
         try:
             return self._spare.get_nowait()
         except queue.Empty:
-            n, channels = self.problem.machine.n_devices, len(self.layout.channel_start) - 1
+            n, channels = self.problem.machine.n_devices, len(self.layout.channel_mask)
             totals = Totals(*(np.empty(k, np.int64) for k in (n, n, channels)))
             return workspace(self.layout), totals
 
