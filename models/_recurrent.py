@@ -84,10 +84,11 @@ class Adam:
     BETAS = (0.9, 0.999)
 
     def __init__(self, variables: Sequence[Any]) -> None:
-        """Create two slots for every variable, and the powers of the two decays."""
+        """Create two slots for every variable, and the powers of the two decays at step 1."""
         import tensorflow as tf
 
-        self.powers = [tf.Variable(1.0, name=f"adam/beta{i}") for i in (1, 2)]
+        betas = enumerate(self.BETAS, 1)
+        self.powers = [tf.Variable(beta, name=f"adam/beta{i}") for i, beta in betas]
         self.slots = {}
         for variable in variables:
             scope = variable.name.split(":")[0]
