@@ -7,8 +7,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from suite.errors import InputError, Unsupported
+from suite.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = ("bench", "report", "place", "simulate", "graph", "verify", "list")
 
@@ -22,9 +23,16 @@ EXAMPLES = """examples:
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong on one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"placebench: error: {message}; see {self.prog} --help\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the argument parser; each subcommand's module declares its own part."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="placebench",
         description="The benchmark and the baselines of device placement.",
         epilog=EXAMPLES,
@@ -51,21 +59,32 @@ class _Version(argparse.Action):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run placebench; return the exit code."""
+    """Run placebench; return the exit code. ``--help`` and wrong arguments leave at once."""
     arguments = parser().parse_args(argv)
     try:
         code: int = importlib.import_module(f"suite.commands.{arguments.command}").run(arguments)
         sys.stdout.flush()
         return code
-    except (InputError, Unsupported) as error:
-        print(f"placebench: error: {error}", file=sys.stderr)
-        return 2
+    except (InputError, Unsupported, BudgetExhausted) as error:
+        return _say(f"error: {error}", 2)
     except KeyboardInterrupt:
-        print("placebench: interrupted; finished cells are kept", file=sys.stderr)
-        return 130
+        return _say("interrupted; finished cells are kept", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _say(f"error: cannot use {error.filename}: {error.strerror}; check the path", 2)
+    except RuntimeError as error:
+        if type(error).__name__ != "NativeCrash":
+            raise
+        return _say(f"error: {error}", 1)
+
+
+def _say(message: str, code: int) -> int:
+    print(f"placebench: {message}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

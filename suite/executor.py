@@ -1,16 +1,20 @@
 """Runs jobs in worker processes: a crash, a hang or a kill costs one cell.
 
 A worker writes its record itself, whole, before it reports; the parent writes the record of a
-worker that died or took too long, and starts a fresh one.
+worker that died or took too long, and starts a fresh one. Jobs are handed out in the grid's order,
+task by task, so that a worker finds graph, simulator and bound ready from the job before.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -22,9 +26,11 @@ _SPAWN = multiprocessing.get_context("spawn")
 
 
 def execute(jobs: Sequence[Job], results: Path, workers: int) -> Iterator[tuple[Job, Record]]:
-    """Run jobs on ``workers`` processes (0: in this one) and yield each with its record when done.
+    """Run jobs on ``workers`` processes and yield each with its record when done.
 
-    Closing the iterator, or an exception in the caller, stops the workers.
+    With 0 workers they run in this process, where a crash is fatal and time limits do not hold.
+    Closing the iterator, or an exception in the caller, stops the workers; so does the death of
+    this process. Raises OSError when a record cannot be written.
     """
     if workers == 0:
         for job in jobs:
@@ -71,17 +77,21 @@ class _Worker:
         child.close()
 
     def assign(self, job: Job) -> None:
+        if not self.process.is_alive():
+            self.stop()
+            self._start()
         self.job = job
         limit = float("inf") if job.timeout is None else job.timeout
         self.deadline = time.monotonic() + limit
-        self.pipe.send(job)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.pipe.send(job)
 
     def outcome(self) -> Record | None:
         """The record of the finished job, also where the process died or is out of time."""
         assert self.job is not None
         try:
             if self.pipe.poll():
-                return self.pipe.recv()  # type: ignore[no-any-return]
+                return _received(self.pipe.recv())
             if time.monotonic() < self.deadline:
                 return None
             status, reason = "timeout", f"no answer after {self.job.timeout:g} seconds"
@@ -95,9 +105,18 @@ class _Worker:
         return record
 
     def stop(self) -> None:
+        """End the process and whatever it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid or 0, signal.SIGKILL)
         self.process.kill()
         self.process.join()
         self.pipe.close()
+
+
+def _received(answer: Record | OSError) -> Record:
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
 
 
 def _death(code: int | None) -> str:
@@ -113,19 +132,34 @@ def _failed(job: Job, status: str, reason: str) -> Record:
 
 
 def _run_and_write(job: Job, results: Path) -> Record:
-    from suite.run import run
+    from suite.run import keep_graph, run
 
     record, devices = run(job)
+    keep_graph(job, results)
     write_record(record, devices, job.cell.path(results))
     return record
 
 
 def _serve(pipe: Connection[Any, Any], results: Path) -> None:
     """A worker's life: jobs in, records out, until the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.setsid()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     while True:
         try:
             job = pipe.recv()
-            pipe.send(_run_and_write(job, results))
-        except (EOFError, BrokenPipeError, ConnectionResetError):
+        except EOFError:
             return
+        answer: Record | OSError
+        try:
+            answer = _run_and_write(job, results)
+        except OSError as error:
+            answer = error
+        pipe.send(answer)
+
+
+def _die_with_parent() -> None:
+    """End this process group, native children included, when the parent was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.killpg(0, signal.SIGKILL)

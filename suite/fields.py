@@ -1,4 +1,4 @@
-"""Checks of parsed JSON objects: known keys, required keys, types, in words a user understands."""
+"""Checks of parsed JSON and TOML: known keys, required keys, types, in words a user understands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Fields = Mapping[str, tuple[type, ...]]
 
 
 def check_fields(entry: Any, known: Fields, required: tuple[str, ...], what: str) -> None:
-    """Raise InputError unless ``entry`` is an object with these keys and types."""
+    """Raise InputError unless ``entry`` is a mapping with these keys and types."""
     if not isinstance(entry, dict):
         raise InputError(f"{what} is {shown(entry)}, not an object")
     for key in required:

@@ -1,17 +1,18 @@
-"""Grids: which placers x tasks x machines x seeds, from ``suite/grids/*.toml`` or any path."""
+"""Grids: which placers x tasks x seeds on which machine: ``suite/grids/*.toml`` or any."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from suite.cell import Cell, Job
 from suite.errors import InputError
-from suite.machine import Machine
-from suite.registry import lookup, make_placer, task
+from suite.fields import Fields, check_fields
+from suite.machine import Machine, known_machines
+from suite.registry import lookup, make_placer, task, unknown
 
 GRIDS = Path(__file__).parent / "grids"
 
@@ -22,8 +23,6 @@ class Grid:
 
     name: str
     jobs: tuple[Job, ...]
-    seed: int = 0
-    tables: tuple[str, ...] = field(default=())
 
 
 def known_grids() -> dict[str, Path]:
@@ -32,9 +31,10 @@ def known_grids() -> dict[str, Path]:
 
 
 def load_grid(name_or_path: str, seed: int | None = None) -> Grid:
-    """Read a grid by name or from a TOML file; ``seed`` replaces its base seed.
+    """Read a grid by name or from a TOML file (docs/formats.md); ``seed`` replaces its base seed.
 
-    Raises InputError for an unknown grid, task, placer, parameter or machine.
+    Raises InputError for an unknown grid, task, placer, parameter or machine, and for a wrong or
+    missing value.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
@@ -45,49 +45,84 @@ def load_grid(name_or_path: str, seed: int | None = None) -> Grid:
         raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
-    return _grid(table, path, seed)
+    try:
+        return Grid(path.stem, tuple(_jobs(table, path, seed)))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
-_KEYS = {"machine", "seed", "task", "placer", "budget"}
-_TASK_KEYS = {"name", "gpus", "graph"}
-_PLACER_KEYS = {"name", "seeds", "parameters"}
-_BUDGET_KEYS = {"evaluations", "seconds", "timeout"}
+_GRID: Fields = {
+    "machine": (str,),
+    "seed": (int,),
+    "task": (list,),
+    "placer": (list,),
+    "budget": (dict,),
+}
+_TASK: Fields = {"name": (str,), "gpus": (int,), "graph": (str,)}
+_PLACER: Fields = {"name": (str,), "seeds": (int,), "parameters": (dict,)}
+_BUDGET: Fields = {"evaluations": (int,), "seconds": (int, float), "timeout": (int, float)}
 
 
-def _grid(table: Mapping[str, Any], path: Path, seed: int | None) -> Grid:
-    _known(table, _KEYS, f"{path}")
-    machine = str(table.get("machine", "k40"))
-    available = len(Machine.load(machine).gpus)
+def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
+    check_fields(table, _GRID, ("machine", "task", "placer"), "the grid")
+    if table["machine"] not in known_machines():
+        raise unknown(table["machine"], "machine", known_machines())
     budget = table.get("budget", {})
-    _known(budget, _BUDGET_KEYS, f"{path}: budget")
-    base = int(table.get("seed", 0)) if seed is None else seed
-    jobs = []
-    for entry in table.get("task", []):
-        _known(entry, _TASK_KEYS, f"{path}: a task")
-        graph_file = str(path.parent / entry["graph"]) if "graph" in entry else None
-        if graph_file is None:
-            task(entry["name"])
-        gpus = int(entry.get("gpus", 1))
-        if gpus > available:
-            raise InputError(
-                f"{path}: {entry['name']} wants {gpus} GPUs, {machine} has {available}"
-            )
-        for placer in table.get("placer", []):
-            _known(placer, _PLACER_KEYS, f"{path}: a placer")
-            parameters = placer.get("parameters", {})
-            make_placer(placer["name"], parameters)
-            for number in range(int(placer.get("seeds", 1))):
-                cell = Cell(path.stem, machine, gpus, entry["name"], placer["name"], number)
-                limits = [budget.get(k) for k in ("evaluations", "seconds", "timeout")]
-                jobs.append(Job(cell, parameters, graph_file, base, *limits))
+    check_fields(budget, _BUDGET, (), "budget")
+    for key, value in budget.items():
+        if not value > 0:
+            raise InputError(f"budget: {key} is {value}; give more than 0, or leave it out")
+    base = table.get("seed", 0) if seed is None else seed
+    placers = list(_placers(table))
+    jobs = [
+        Job(
+            Cell(path.stem, table["machine"], gpus, name, placer, number),
+            parameters,
+            graph_file,
+            base,
+            *(budget.get(key) for key in _BUDGET),
+        )
+        for name, gpus, graph_file in _tasks(table, path)
+        for placer, parameters, seeds in placers
+        for number in range(seeds)
+    ]
+    _check_distinct(jobs)
+    return jobs
+
+
+def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str | None]]:
+    """Yield name, GPUs and graph file (relative to the grid's) of every task."""
+    available = len(Machine.load(table["machine"]).gpus)
+    for i, entry in enumerate(table["task"]):
+        check_fields(entry, _TASK, ("name", "gpus"), f"task {i}")
+        name, gpus = entry["name"], entry["gpus"]
+        if not 0 <= gpus <= available:
+            raise InputError(f"{name} wants {gpus} GPUs, {table['machine']} has {available}")
+        if "graph" not in entry:
+            task(name)
+            yield name, gpus, None
+        elif not name or "/" in name or name.startswith("."):
+            raise InputError(f"task {i}: {name!r} cannot name a folder; use letters and digits")
+        else:
+            yield name, gpus, str(path.absolute().parent / entry["graph"])
+
+
+def _placers(table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], int]]:
+    """Yield name, parameters and number of seeds of every placer."""
+    for i, entry in enumerate(table["placer"]):
+        check_fields(entry, _PLACER, ("name",), f"placer {i}")
+        parameters, seeds = entry.get("parameters", {}), entry.get("seeds", 1)
+        make_placer(entry["name"], parameters)
+        if seeds < 1:
+            raise InputError(f"placer {entry['name']}: seeds is {seeds}; give >= 1")
+        yield entry["name"], parameters, seeds
+
+
+def _check_distinct(jobs: list[Job]) -> None:
     if not jobs:
-        raise InputError(f"{path}: no cells; add [[task]] and [[placer]] tables")
-    return Grid(path.stem, tuple(jobs), base)
-
-
-def _known(table: Mapping[str, Any], keys: set[str], where: str) -> None:
-    for key in table:
-        if key not in keys:
-            raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(keys))}")
-    if "name" in keys and "name" not in table:
-        raise InputError(f"{where} has no name; add it")
+        raise InputError("no cells; add [[task]] and [[placer]] tables")
+    seen: set[str] = set()
+    for job in jobs:
+        if job.cell.name in seen:
+            raise InputError(f"{job.cell.name} is there twice; drop one of its tables")
+        seen.add(job.cell.name)

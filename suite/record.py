@@ -47,18 +47,21 @@ def read_devices(path: Path) -> NDArray[np.int32]:
         raise InputError(f"{beside} is missing or damaged ({error}); run the cell again") from None
 
 
-def finished(path: Path, fingerprint: str) -> Record | None:
-    """Return the record of a finished cell, None if it must run (again).
+def finished(path: Path, fingerprint: str) -> tuple[Record | None, str]:
+    """Return the record of a finished cell, or None and why it must run (again).
 
-    A truncated record, one made under other settings (another fingerprint), an ``error`` or a
-    ``timeout`` does not count.
+    The reason is ``missing``, ``damaged`` (not whole), ``changed`` (made under other settings:
+    another fingerprint) or ``failed`` (an ``error`` or a ``timeout``).
     """
+    if not path.exists():
+        return None, "missing"
     try:
         record = read_record(path)
     except InputError:
-        return None
-    settled = record["status"] not in ("error", "timeout")
-    return record if settled and record.get("fingerprint") == fingerprint else None
+        return None, "damaged"
+    if record.get("fingerprint") != fingerprint:
+        return None, "changed"
+    return (None, "failed") if record["status"] in ("error", "timeout") else (record, "")
 
 
 def deterministic_part(record: Record) -> Record:

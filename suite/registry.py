@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -32,22 +33,30 @@ def modules(package: str) -> list[str]:
 def placers() -> Mapping[str, str]:
     """Placer name -> ``module:class`` or ``module`` (the class with a ``place`` method)."""
     found = {name: f"{package}.{name}" for package in PLACER_PACKAGES for name in modules(package)}
-    return found | {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    for point in entry_points(group=ENTRY_POINTS):
+        if found.setdefault(point.name, point.value) != point.value:
+            raise InputError(
+                f"two placers are named {point.name!r}: {found[point.name]} and {point.value};"
+                " rename the entry point"
+            )
+    return found
 
 
 def placer_class(name: str) -> type[Any]:
-    """Import a placer's class; InputError lists the known names."""
+    """Import a placer's class; InputError lists the known names, or says why it cannot be one."""
     where, _, attribute = lookup(placers(), name, "placer").partition(":")
-    module = importlib.import_module(where)
-    if attribute:
-        return getattr(module, attribute)  # type: ignore[no-any-return]
-    classes = [
-        c
-        for c in vars(module).values()
-        if inspect.isclass(c) and c.__module__ == where and hasattr(c, "place")
-    ]
+    try:
+        module = importlib.import_module(where)
+    except ImportError as error:
+        raise InputError(f"placer {name}: cannot import {where}: {error}; install it") from None
+    local = (c for c in vars(module).values() if getattr(c, "__module__", None) == where)
+    named = [getattr(module, attribute, None)] if attribute else local
+    classes = [c for c in named if inspect.isclass(c) and is_dataclass(c) and hasattr(c, "place")]
     if len(classes) != 1:
-        raise InputError(f"{where} must define one class with a place method, not {len(classes)}")
+        raise InputError(
+            f"placer {name}: {where} must define one dataclass with a place method,"
+            f" not {len(classes)}"
+        )
     return classes[0]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+import traceback
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +17,7 @@ from suite.bounds import lower_bound
 from suite.cell import Job
 from suite.errors import InputError, Unsupported
 from suite.graph import OpGraph
-from suite.interchange import read_graph
+from suite.interchange import read_graph, write_graph
 from suite.machine import Machine
 from suite.model import CPU
 from suite.placement import Placement
@@ -73,6 +75,21 @@ def tools(problem: Problem) -> Tools:
     return Tools(Simulator(problem), lower_bound(problem))
 
 
+def kept_graph(grid: Path, name: str, graph_fingerprint: str) -> Path:
+    """Where the results of a grid keep the graph of a task that was given as a file."""
+    return grid / "graphs" / f"{name}-{graph_fingerprint}.npz"
+
+
+def keep_graph(job: Job, results: Path) -> None:
+    """Copy a graph given as a file into the results, so that they can be verified anywhere."""
+    if job.graph_file is None:
+        return
+    graph = load_task_graph(job.cell.task, job.graph_file)
+    path = kept_graph(results / job.cell.grid, job.cell.task, graph.fingerprint)
+    if not path.exists():
+        write_graph(graph, path)
+
+
 def fingerprint(job: Job) -> str:
     """16 hexadecimal digits of all that decides a record: a change makes the cell run again."""
     cell = job.cell
@@ -93,35 +110,53 @@ def fingerprint(job: Job) -> str:
 
 
 def run(job: Job) -> tuple[Record, Ints | None]:
-    """Run a job: (record, devices int32[ops] or None). Only a bug or a crash raises."""
+    """Run a job: (record, devices int32[ops] or None). Only a crash of the process raises."""
     cell = job.cell
-    record = header(job)
-    clock, processor = time.monotonic(), time.process_time()
-    devices = None
+    record, devices, blame = header(job), None, "error"
     try:
         problem = make_problem(cell.task, cell.machine, cell.gpus, job.graph_file)
         record |= _about(problem)
         placer = make_placer(cell.placer, job.parameters)
         record["parameters"] = asdict(placer)
-        search = Search(
-            problem,
-            tools(problem).simulator,
-            cell.derived_seed(job.base_seed),
-            job.max_evaluations,
-            job.max_seconds,
-        )
-        clock, processor = time.monotonic(), time.process_time()
-        placement = placer.place(problem, search)
-        record |= _cost(clock, processor, search)
+        blame = "invalid"
+        placement, cost = _placed(job, problem, placer)
+        record |= cost | judged(problem, placement)
         devices = np.asarray(placement.devices)
-        record |= _judged(problem, placement)
     except Unsupported as reason:
         record |= {"status": "skipped", "reason": str(reason)}
     except InputError as error:
-        record |= {"status": "invalid", "reason": str(error)}
+        record |= {"status": blame, "reason": str(error)}
     except Exception as error:
-        record |= {"status": "error", "reason": f"{type(error).__name__}: {error}"}
+        record |= {"status": "error", "reason": _told(error)}
     return record, devices
+
+
+def _told(error: Exception) -> str:
+    """Type, message and place of an exception, on one line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(frame.filename).name}:{frame.lineno}"
+    return " ".join(f"{type(error).__name__}: {error} ({where})".split())
+
+
+def _placed(job: Job, problem: Problem, placer: Any) -> tuple[Placement, Record]:
+    """Let the placer answer; return its placement and what that cost."""
+    seed = job.cell.derived_seed(job.base_seed)
+    judge = tools(problem).simulator
+    search = Search(problem, judge, seed, job.max_evaluations, job.max_seconds)
+    clock, processor = time.monotonic(), _processor_seconds()
+    placement = placer.place(problem, search)
+    cost = {
+        "wall_seconds": round(time.monotonic() - clock, 6),
+        "cpu_seconds": round(_processor_seconds() - processor, 6),
+        "evaluations": search.evaluations,
+        "history": [[n, round(seconds, 3), best] for n, seconds, best in search.history],
+    }
+    return placement, cost
+
+
+def _processor_seconds() -> float:
+    """CPU seconds of this process and of the children it waited for (native partitioners)."""
+    return sum(os.times()[:4])
 
 
 def header(job: Job) -> Record:
@@ -140,15 +175,6 @@ def header(job: Job) -> Record:
         "step_times": [],
         "parameters": dict(job.parameters),
         "provenance": provenance(),
-    }
-
-
-def _cost(clock: float, processor: float, search: Search) -> Record:
-    return {
-        "wall_seconds": round(time.monotonic() - clock, 6),
-        "cpu_seconds": round(time.process_time() - processor, 6),
-        "evaluations": search.evaluations,
-        "history": [[n, round(seconds, 3), best] for n, seconds, best in search.history],
     }
 
 
@@ -175,8 +201,11 @@ def _about(problem: Problem) -> Record:
     }
 
 
-def _judged(problem: Problem, placement: Placement) -> Record:
-    """Simulate the placement and say how it went."""
+def judged(problem: Problem, placement: Placement) -> Record:
+    """Simulate a placement: the fields of a record that follow from it alone.
+
+    Raises InputError when it is not valid.
+    """
     checked = Placement.of(problem, placement.devices)
     line = timeline(problem, checked.devices)
     result, names = line.result, [d.name for d in problem.machine.devices]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
-from suite.arrays import digest
 from suite.errors import InputError
+from suite.placement import Placement
+from suite.problem import Problem
 from suite.record import Record, read_devices, read_record
-from suite.run import make_problem, tools
+from suite.run import judged, kept_graph, make_problem
 
 
 def verify(results: Path) -> Iterator[tuple[Path, str]]:
     """Yield every record with a placement and what differs ("" where every bit agrees).
 
-    Records of graphs given as files are checked only as far as their placement's hash.
+    ``results`` is a folder with records somewhere below it, or one record. A file that is no whole
+    record differs too.
     """
-    for path in sorted(results.glob("*/*/*/*/*/seed*.json")):
+    paths = [results] if results.is_file() else sorted(results.rglob("seed*.json"))
+    for path in paths:
         try:
             record = read_record(path)
             if record["status"] in ("ok", "oom"):
@@ -28,15 +30,25 @@ def verify(results: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _difference(record: Record, path: Path) -> str:
-    devices, cell = read_devices(path), record["cell"]
-    if digest([np.asarray(devices, np.int32)]) != record["placement_hash"]:
-        return "the placement is not the recorded one"
-    problem = make_problem(cell["task"], cell["machine"], cell["gpus"])
+    problem = _problem(record, path)
     if problem.graph.fingerprint != record["graph"]["fingerprint"]:
-        return "the graph has changed since (TensorFlow or model version)"
-    result = tools(problem).simulator.run(devices)
-    names = [d.name for d in problem.machine.devices]
-    peak = dict(zip(names, result.peak_memory.tolist(), strict=True))
-    if result.step_time != record["step_time"]:
-        return f"step time is {result.step_time}, recorded {record['step_time']}"
-    return "" if peak == record["peak_memory"] else f"peak memory is {peak}"
+        return "the graph is another one now (model, TensorFlow or capture have changed)"
+    again = judged(problem, Placement.of(problem, read_devices(path)))
+    if again["placement_hash"] != record["placement_hash"]:
+        return "the placement beside it is not the recorded one"
+    again = json.loads(json.dumps(again))
+    wrong = [name for name in again if again[name] != record.get(name)]
+    if "step_time" in wrong:
+        return f"step_time is {again['step_time']}, recorded {record['step_time']}"
+    return f"simulated again, {', '.join(wrong)} differ" if wrong else ""
+
+
+def _problem(record: Record, path: Path) -> Problem:
+    """The recorded problem; InputError if the record does not name one."""
+    try:
+        cell, graph = record["cell"], record["graph"]["fingerprint"]
+        kept = kept_graph(path.absolute().parents[4], cell["task"], graph)
+        file = str(kept) if kept.exists() else None
+        return make_problem(cell["task"], cell["machine"], cell["gpus"], file)
+    except (KeyError, TypeError, IndexError):
+        raise InputError(f"{path} does not name its problem; run the cell again") from None

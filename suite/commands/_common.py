@@ -22,12 +22,23 @@ def command(parsers: Any, name: str, summary: str, examples: str) -> argparse.Ar
     return added
 
 
+def count(text: str) -> int:
+    """Read a whole number >= 0 from the command line."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
+    return value
+
+
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL (or --graph), --machine, --gpus."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="task name or graph file")
     parser.add_argument("--graph", metavar="FILE", help="graph as JSON or npz, instead of MODEL")
     parser.add_argument("--machine", default="k40", help="machine name or TOML file (k40)")
-    parser.add_argument("--gpus", type=int, help="use only the first N GPUs (default: the task's)")
+    parser.add_argument("--gpus", type=count, help="use the first N GPUs (default: the task's)")
 
 
 def is_file(model: str) -> bool:
@@ -79,5 +90,5 @@ def add_placer_arguments(parser: argparse.ArgumentParser, required: bool) -> Non
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the placer"
     )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
-    parser.add_argument("--evaluations", type=int, help="budget of evaluated placements")
+    parser.add_argument("--seed", type=count, default=0, help="random seed (0)")
+    parser.add_argument("--evaluations", type=count, help="budget of evaluated placements")

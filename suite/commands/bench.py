@@ -10,7 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suite.commands._common import command
+from suite.commands._common import command, count
+from suite.errors import InputError
 
 if TYPE_CHECKING:
     from suite.cell import Job
@@ -23,14 +24,18 @@ def add(parsers: Any) -> None:
     parser = command(
         parsers,
         "bench",
-        "Run a grid of cells; what is finished is kept, and a second call runs only the rest.",
+        "Run a grid of cells. Each finished one is a record below the results folder; a second"
+        " call runs only what is missing, damaged, recorded under other settings, or ended in an"
+        " error or a time-out.",
         "  placebench bench quick\n  placebench bench my_grid.toml --workers 8 --seed 1\n"
         "  placebench bench quick --only nmt_8/scotch",
     )
     parser.add_argument("grid", nargs="?", default="quick", help="grid name or TOML file (quick)")
     parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
-    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
-    parser.add_argument("--seed", type=int, help="base seed, instead of the grid's")
+    parser.add_argument(
+        "--workers", type=count, help="processes (default: one a core; 0: this one)"
+    )
+    parser.add_argument("--seed", type=count, help="base seed, instead of the grid's")
     parser.add_argument("--only", metavar="TEXT", help="only cells whose name contains TEXT")
 
 
@@ -43,19 +48,38 @@ def run(arguments: argparse.Namespace) -> int:
 
     grid = load_grid(arguments.grid, arguments.seed)
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
+    if not jobs:
+        raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")
+    arguments.output.mkdir(parents=True, exist_ok=True)
     cores = len(os.sched_getaffinity(0))
     workers = cores if arguments.workers is None else arguments.workers
     _capture(jobs, max(1, workers))
     kept = [finished(job.cell.path(arguments.output), fingerprint(job)) for job in jobs]
-    todo = [job for job, record in zip(jobs, kept, strict=True) if record is None]
-    statuses = Counter(record["status"] for record in kept if record is not None)
-    print(f"{grid.name}: {len(jobs)} cells, {len(jobs) - len(todo)} finished, {len(todo)} to run")
+    todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
+    statuses = Counter(record["status"] for record, _ in kept if record is not None)
+    _say_plan(grid, len(jobs), Counter(why for _, why in kept if why))
     with _progress(len(todo)) as tell:
         for job, record in execute(todo, arguments.output, workers):
             statuses[record["status"]] += 1
             tell(_line(job, record))
     _say_totals(grid, statuses)
     return 1 if statuses["error"] or statuses["timeout"] else 0
+
+
+_AGAIN = {
+    "changed": "recorded under other settings",
+    "damaged": "not whole",
+    "failed": "ended in an error or a time-out",
+}
+
+
+def _say_plan(grid: Grid, cells: int, why: Counter[str]) -> None:
+    again = [f"{why[reason]} {words}" for reason, words in _AGAIN.items() if why[reason]]
+    reasons = f" ({', '.join(again)})" if again else ""
+    todo = why.total()
+    print(
+        f"{grid.name}: {cells} cells, {cells - todo} finished, {todo} to run{reasons}", flush=True
+    )
 
 
 def _capture(jobs: list[Job], workers: int) -> None:
@@ -74,7 +98,8 @@ def _line(job: Job, record: Record) -> str:
     name = job.cell.name
     if record["step_time"] is None:
         return f"{name:46} {record['status']:8} {record['reason']}"
-    ratio = record["step_time"] / record["lower_bound"]
+    bound = record["lower_bound"]
+    ratio = record["step_time"] / bound if bound else 1.0
     text = f"{name:46} {record['status']:8} {record['step_time']:9.4f} s {ratio:6.2f} x bound"
     return f"{text} {record['wall_seconds']:7.2f} s to place"
 
