@@ -87,14 +87,14 @@ class Adam:
         """Create two slots for every variable, and the powers of the two decays at step 1."""
         import tensorflow as tf
 
-        betas = enumerate(self.BETAS, 1)
-        self.powers = [tf.Variable(beta, name=f"adam/beta{i}") for i, beta in betas]
+        def state(value: Any, name: str) -> Any:
+            return tf.Variable(value, name=name, trainable=False)
+
+        self.powers = [state(beta, f"adam/beta{i}") for i, beta in enumerate(self.BETAS, 1)]
         self.slots = {}
         for variable in variables:
             scope = variable.name.split(":")[0]
-            self.slots[scope] = [
-                tf.Variable(tf.zeros(variable.shape), name=f"{scope}/{slot}") for slot in "mv"
-            ]
+            self.slots[scope] = [state(tf.zeros(variable.shape), f"{scope}/{s}") for s in "mv"]
 
     def update(self, variable: Any, gradient: Any) -> None:
         """Apply one dense gradient."""
