@@ -338,6 +338,10 @@ def _check(graph: OpGraph) -> None:
     if len(set(graph.op_names)) < n:
         twice = next(x for i, x in enumerate(graph.op_names) if x in graph.op_names[:i])
         raise InputError(f"two operations are named {twice!r}; names must be unique")
+    for name in ARRAYS:
+        rank, shape = 1 + (name == "shapes"), getattr(graph, name).shape
+        if len(shape) != rank:
+            raise InputError(f"{graph.name}: {name} has shape {shape}; give {rank} dimension(s)")
     lengths = {"op_types": n, "flops": n, "bytes_touched": n, "persistent_bytes": n}
     lengths |= {"gpu_kernel": n, "colocation": n, "tensor_bytes": m, "alias_of": m}
     lengths |= {"host_memory": m, "shapes": m, "consumer_offsets": m + 1}
@@ -350,6 +354,8 @@ def _check(graph: OpGraph) -> None:
         for op in np.flatnonzero(~(values >= 0) | ~np.isfinite(values))[:1]:
             raise InputError(f"operation {graph.op_names[op]!r} has {name} {values[op]}; give >= 0")
     for kind, seconds in graph.seconds.items():
+        if seconds.shape != (n,):
+            raise InputError(f"{graph.name}: seconds on {kind} have shape {seconds.shape}, not {n}")
         for op in np.flatnonzero((seconds < 0) | np.isinf(seconds))[:1]:
             raise InputError(
                 f"operation {graph.op_names[op]!r} takes {seconds[op]} seconds on {kind};"

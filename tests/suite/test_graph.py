@@ -94,3 +94,9 @@ def test_networkx_and_back():
 def test_a_bad_graph_is_refused_by_name(changes, message):
     with pytest.raises(InputError, match=message):
         diamond(**changes)
+
+
+def test_arrays_of_another_rank_are_refused():
+    graph = OpGraph.create("g", ["a"], ["A"], [], [])
+    with pytest.raises(InputError, match=r"g: flops has shape \(1, 1\); give 1 dimension"):
+        graph.with_costs(np.zeros((1, 1)), np.zeros(1))
