@@ -13,7 +13,11 @@ from pathlib import Path
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path that takes the place of ``path`` when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    except OSError as error:
+        error.filename = str(path)
+        raise
     os.close(handle)
     temporary = Path(name)
     try:

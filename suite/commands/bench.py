@@ -76,10 +76,8 @@ _AGAIN = {
 def _say_plan(grid: Grid, cells: int, why: Counter[str]) -> None:
     again = [f"{why[reason]} {words}" for reason, words in _AGAIN.items() if why[reason]]
     reasons = f" ({', '.join(again)})" if again else ""
-    todo = why.total()
-    print(
-        f"{grid.name}: {cells} cells, {cells - todo} finished, {todo} to run{reasons}", flush=True
-    )
+    done = cells - why.total()
+    print(f"{grid.name}: {cells} cells, {done} finished, {why.total()} to run{reasons}", flush=True)
 
 
 def _capture(jobs: list[Job], workers: int) -> None:

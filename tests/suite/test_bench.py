@@ -1,0 +1,169 @@
+"""placebench bench in real processes: nothing finished is lost, nothing is done twice."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from command_line import placebench, records, start, write_grid
+
+from suite.record import deterministic_part
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled(tmp_path_factory):
+    """Compile the simulator before time limits count."""
+    assert placebench("bench", "smoke", "--output", tmp_path_factory.mktemp("warm")).returncode == 0
+
+
+def children(pid):
+    """Processes whose parent is ``pid``."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def wait_until(holds, seconds=60.0):
+    """Wait for a condition; fail when it does not come."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def written(results):
+    return {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in results.rglob("seed*.*")}
+
+
+def test_a_killed_run_loses_only_what_was_in_flight(tmp_path):
+    grid, results = write_grid(tmp_path / "g.toml", {"slow": 12}), tmp_path / "results"
+    run = start("bench", grid, "--output", results, "--workers", 2)
+    wait_until(lambda: len(list(results.rglob("seed*.json"))) >= 4)
+    workers = children(run.pid)
+    run.kill()
+    run.wait()
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    before = written(results)
+    whole = records(results)
+    assert 4 <= len(whole) < 12
+
+    again = placebench("bench", grid, "--output", results, "--workers", 2)
+    assert again.returncode == 0, again.stderr
+    assert f"12 cells, {len(whole)} finished, {12 - len(whole)} to run" in again.stdout
+    after = written(results)
+    finished = [results / f"g/k40/2gpu/tiny/{name}.json" for name in whole]
+    assert all(after[path] == before[path] for path in finished)
+    assert len(records(results)) == 12
+
+    third = placebench("bench", grid, "--output", results)
+    assert "12 cells, 12 finished, 0 to run" in third.stdout
+    assert written(results) == after
+
+
+def test_an_interrupt_is_tidy(tmp_path):
+    grid, results = write_grid(tmp_path / "g.toml", {"slow": 50}), tmp_path / "results"
+    run = start("bench", grid, "--output", results, "--workers", 1)
+    wait_until(lambda: records(results))
+    workers = children(run.pid)
+    run.send_signal(signal.SIGINT)
+    assert run.wait(20) == 130
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+
+def test_every_outcome_is_a_record_and_the_rest_goes_on(tmp_path):
+    placers = ["killed", "leaves", "raises", "declines", "nowhere", "hangs", "gpu_only"]
+    grid = write_grid(tmp_path / "g.toml", dict.fromkeys(placers, 1), timeout=8)
+    results = tmp_path / "results"
+    run = placebench("bench", grid, "--output", results, "--workers", 2)
+    assert run.returncode == 1
+    outcome = {n.split("/")[0]: (r["status"], r["reason"]) for n, r in records(results).items()}
+    assert outcome.pop("raises")[1].startswith("ZeroDivisionError: over and out (awkward.py:")
+    assert outcome == {
+        "killed": ("error", "the worker process died of SIGSEGV"),
+        "leaves": ("error", "the worker process ended with exit code 3"),
+        "declines": ("skipped", "not today"),
+        "nowhere": (
+            "invalid",
+            "operation 'variable' is on device 99, but k40 has devices 0..2",
+        ),
+        "hangs": ("timeout", "no answer after 8 seconds"),
+        "gpu_only": ("ok", ""),
+    }
+    assert "g: 3 error, 1 invalid, 1 ok, 1 skipped, 1 timeout" in run.stdout
+    assert not any(b"6543" in command(p) for p in Path("/proc").glob("[0-9]*/cmdline"))
+
+    again = placebench("bench", grid, "--output", results, "--only", "raises")
+    assert "1 to run (1 ended in an error or a time-out)" in again.stdout
+
+
+def command(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_damaged_and_outdated_records_are_made_again(tmp_path):
+    results = tmp_path / "results"
+    grid = write_grid(tmp_path / "g.toml", {"random": 3})
+    placebench("bench", grid, "--output", results)
+    good = records(results)
+    path = results / "g/k40/2gpu/tiny/random/seed1.json"
+    path.write_bytes(path.read_bytes()[:200])
+    again = placebench("bench", grid, "--output", results)
+    assert "3 cells, 2 finished, 1 to run (1 not whole)" in again.stdout
+    restored = records(results)
+    assert {n: deterministic_part(r) for n, r in restored.items()} == {
+        n: deterministic_part(r) for n, r in good.items()
+    }
+    other = placebench("bench", grid, "--output", results, "--seed", 1)
+    assert "0 finished, 3 to run (3 recorded under other settings)" in other.stdout
+    assert (
+        records(results)["random/seed0"]["placement_hash"] != good["random/seed0"]["placement_hash"]
+    )
+
+
+def test_the_same_settings_give_the_same_records(tmp_path):
+    runs = []
+    for name, workers in (("one", 1), ("two", 2), ("here", 0)):
+        done = placebench("bench", "smoke", "--output", tmp_path / name, "--workers", workers)
+        assert done.returncode == 0, done.stderr
+        runs.append({n: deterministic_part(r) for n, r in records(tmp_path / name).items()})
+    assert runs[0] == runs[1] == runs[2]
+    assert {r["status"] for r in runs[0].values()} == {"ok", "skipped"}
+    assert len({r["placement_hash"] for n, r in runs[0].items() if n.startswith("random")}) == 2
+
+
+def test_verify_finds_what_was_tampered_with(tmp_path):
+    results = tmp_path / "results"
+    placebench("bench", "smoke", "--output", results, "--only", "random")
+    checked = placebench("verify", results)
+    assert (checked.returncode, checked.stdout) == (0, "3 records checked, 0 differ\n")
+    folder = results / "smoke/k40/2gpu/tiny"
+    faster, emptier = folder / "random/seed0.json", folder / "random/seed1.json"
+    swapped = folder / "best_of_random/seed0.npz"
+    record = json.loads(faster.read_text())
+    record["step_time"] = record["step_time"] * (1 - 1e-9)
+    faster.write_text(json.dumps(record))
+    record = json.loads(emptier.read_text())
+    record["peak_memory"]["gpu:0"] -= 1
+    emptier.write_text(json.dumps(record))
+    swapped.write_bytes((folder / "random/seed0.npz").read_bytes())
+    checked = placebench("verify", results / "smoke")
+    assert checked.returncode == 1
+    assert f"{faster}: step_time is " in checked.stdout
+    assert f"{emptier}: simulated again, peak_memory differ" in checked.stdout
+    assert (
+        "best_of_random/seed0.json: the placement beside it is not the recorded" in checked.stdout
+    )
+    assert "3 records checked, 3 differ" in checked.stdout
+    os.truncate(faster, 100)
+    assert f"{faster} is not whole JSON" in placebench("verify", faster).stdout

@@ -1,0 +1,254 @@
+"""Graphs and placements as files: what is written is read back, what is broken is refused."""
+
+import contextlib
+import copy
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import graphs, placed
+
+from suite.errors import InputError
+from suite.graph_json import graph_from_json, graph_to_json
+from suite.interchange import read_graph, read_placement, write_graph, write_placement
+from suite.machine import Machine
+from suite.placement import Placement
+from suite.problem import Problem
+
+TWO_OPS = {
+    "format": "placebench-graph-1",
+    "name": "two_ops",
+    "ops": [
+        {"name": "a", "type": "MatMul", "seconds": {"cpu": 0.5, "gpu": 0.1}},
+        {"name": "b", "type": "Relu", "seconds": {"cpu": 0.5, "gpu": 0.1}},
+    ],
+    "tensors": [{"producer": "a", "bytes": 1000, "consumers": ["b"], "shape": [10, 25]}],
+}
+PLACED = {
+    "format": "placebench-placement-1",
+    "graph": "two_ops",
+    "machine": "k40",
+    "devices": {"a": "gpu:0", "b": "cpu:0"},
+}
+
+
+def changed(value, *path_and_new):
+    """A deep copy with the value at ``path`` replaced (None as the new value: removed)."""
+    *path, last, new = path_and_new
+    copied = copy.deepcopy(value)
+    inner = copied
+    for key in path:
+        inner = inner[key]
+    if new is None:
+        del inner[last]
+    else:
+        inner[last] = new
+    return copied
+
+
+def refusal(read, path, content, *more):
+    """The one line with which a file is refused."""
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    with pytest.raises(InputError) as caught:
+        read(path, *more)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+@settings(max_examples=50, deadline=None)
+@given(graph=graphs())
+def test_a_graph_survives_json(graph):
+    again = graph_from_json(json.loads(json.dumps(graph_to_json(graph))))
+    assert again.fingerprint == graph.fingerprint
+
+
+@pytest.mark.parametrize("name", ["g.json", "g.npz"])
+def test_a_graph_survives_the_disk(tmp_path, name):
+    graph = graph_from_json(TWO_OPS)
+    write_graph(graph, tmp_path / name)
+    assert read_graph(tmp_path / name).fingerprint == graph.fingerprint
+
+
+def test_only_names_types_producers_and_consumers_are_required():
+    graph = graph_from_json(
+        {
+            "ops": [{"name": "a", "type": "X"}, {"name": "b", "type": "Y"}],
+            "tensors": [{"producer": "a", "consumers": ["b"]}],
+        }
+    )
+    assert graph.op_names == ("a", "b")
+    assert graph.gpu_kernel.all()
+    assert graph.tensor_bytes.tolist() == [0]
+    assert graph.n_classes == 2
+
+
+def test_operations_are_sorted_only_where_the_order_is_not_topological():
+    backwards = changed(TWO_OPS, "tensors", 0, {"producer": "b", "consumers": ["a"]})
+    assert graph_from_json(TWO_OPS).op_names == ("a", "b")
+    assert graph_from_json(backwards).op_names == ("b", "a")
+
+
+OP, TENSOR = ("ops", 0), ("tensors", 0)
+BROKEN = [
+    ((*OP, "name", 3), "op 0: name is 3; give text"),
+    ((*OP, "name", None), "op 0 has no 'name'; add it"),
+    ((*OP, "name", "a\nb"), "give one line of text"),
+    ((*OP, "flops", -1), "operation 'a' has flops -1.0; give >= 0"),
+    ((*OP, "flops", float("nan")), "operation 'a' has flops nan"),
+    (
+        (*OP, "flops", 10**400),
+        "000000..., which is too large; check units",
+    ),
+    ((*OP, "flop", 1), "op 0 has the unknown key 'flop'; known: name, type, flops"),
+    ((*OP, "persistent_bytes", -4), "operation 'a' has persistent_bytes -4; give >= 0"),
+    ((*OP, "persistent_bytes", 2**60), "which is too large; check units"),
+    ((*OP, "persistent_bytes", True), "persistent_bytes is True; give a whole number"),
+    ((*OP, "gpu_kernel", 1), "gpu_kernel is 1; give true or false"),
+    ((*OP, "seconds", {"gpu": -1}), "operation 'a' takes -1 seconds on gpu"),
+    ((*OP, "seconds", {"gpu": "fast"}), "operation 'a' takes 'fast' seconds on gpu"),
+    ((*TENSOR, "producer", "z"), "tensor 0 names operation 'z', which is not in ops"),
+    ((*TENSOR, "consumers", ["b", 7]), "tensor 0 names operation 7, which is not in ops"),
+    ((*TENSOR, "consumers", ["a"]), "the graph has a cycle: a -> a; remove one of these edges"),
+    ((*TENSOR, "bytes", -1), "a tensor of operation 'a' has -1 bytes; give >= 0"),
+    ((*TENSOR, "bytes", 1.5), "bytes is 1.5; give a whole number"),
+    ((*TENSOR, "shape", [2, -1]), "tensor 0: shape has -1; give whole numbers >= 0"),
+    ((*TENSOR, "alias_of", 3), "tensor 0: alias_of is 3, but tensors are 0..0"),
+    ((*TENSOR, "alias_of", 0), "shares the buffer of tensor 0, which that operation does not read"),
+    (("ops", {}), "ops is {}; give a list"),
+    (("ops", 0, "a"), "op 0 is 'a', not an object"),
+    (("tensors", None), "the graph has no 'tensors'; add it"),
+    (("opz", []), "the graph has the unknown key 'opz'"),
+    (("format", "graph-2"), "format is 'graph-2', not 'placebench-graph-1'"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), BROKEN)
+def test_a_broken_graph_is_refused_in_words(tmp_path, change, words):
+    assert words in refusal(read_graph, tmp_path / "g.json", changed(TWO_OPS, *change))
+
+
+def test_a_graph_of_petabytes_is_refused(tmp_path):
+    heavy = changed(TWO_OPS, "tensors", 0, "bytes", 2**53)
+    heavy = changed(heavy, "ops", 0, "persistent_bytes", 2**53)
+    assert "bytes in all; check units" in refusal(read_graph, tmp_path / "g.json", heavy)
+
+
+def test_two_operations_of_one_name_are_refused(tmp_path):
+    twice = copy.deepcopy(TWO_OPS)
+    twice["ops"].append({"name": "a", "type": "Relu"})
+    words = refusal(read_graph, tmp_path / "g.json", twice)
+    assert "two operations are named 'a'; names must be unique" in words
+
+
+def test_a_cycle_is_named(tmp_path):
+    cyclic = copy.deepcopy(TWO_OPS)
+    cyclic["tensors"].append({"producer": "b", "consumers": ["a"]})
+    message = refusal(read_graph, tmp_path / "g.json", cyclic)
+    assert "cycle: a -> b -> a" in message or "cycle: b -> a -> b" in message
+
+
+@pytest.mark.parametrize("length", range(0, len(json.dumps(TWO_OPS)), 7))
+def test_a_truncated_graph_is_refused(tmp_path, length):
+    assert "not whole JSON" in refusal(read_graph, tmp_path / "g", json.dumps(TWO_OPS)[:length])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" * 100_000, "not usable JSON"),
+        ('{"format": "placebench-graph-1", "ops": ' + "9" * 5000 + "}", "not usable JSON"),
+        ("[1, 2]", "format is 'list'"),
+        ("\x00", "not whole JSON"),
+    ],
+)
+def test_odd_text_is_refused(tmp_path, text, words):
+    assert words in refusal(read_graph, tmp_path / "g.json", text)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "g.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match=r"g\.json is not a text file"):
+        read_graph(tmp_path / "g.json")
+
+
+@pytest.mark.parametrize("name", ["none.json", "none.npz"])
+def test_a_file_that_is_not_there_is_named(tmp_path, name):
+    with pytest.raises(InputError, match=f"cannot read .*{name}"):
+        read_graph(tmp_path / name)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+SPOTS = [
+    *(("ops", 0, key) for key in ("name", "flops", "persistent_bytes", "seconds", "colocation")),
+    *(("tensors", 0, key) for key in ("producer", "consumers", "bytes", "shape", "alias_of")),
+    *((key,) for key in ("name", "ops", "tensors", "format")),
+    ("ops", 0),
+    ("tensors", 0),
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(spot=st.sampled_from(SPOTS), value=JSON)
+def test_whatever_stands_anywhere_it_is_a_graph_or_refused(spot, value):
+    spoilt = copy.deepcopy(TWO_OPS)
+    inner = spoilt
+    for key in spot[:-1]:
+        inner = inner[key]
+    inner[spot[-1]] = value
+    with contextlib.suppress(InputError):
+        assert graph_from_json(spoilt).n_ops <= 2
+
+
+@pytest.fixture
+def problem():
+    return Problem.create(graph_from_json(TWO_OPS), Machine.load("k40").with_gpus(1))
+
+
+@settings(max_examples=25, deadline=None)
+@given(case=placed())
+def test_a_placement_survives_json(tmp_path_factory, case):
+    problem, devices = case
+    path = tmp_path_factory.mktemp("placement") / "p.json"
+    write_placement(Placement.of(problem, devices), problem, path)
+    assert np.array_equal(read_placement(path, problem).devices, devices)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("devices", "a", None), "no device for operation 'a'; add it"),
+        (("devices", "z", "gpu:0"), "names operation 'z', which two_ops has not"),
+        (("devices", "a", "gpu:7"), "no device 'gpu:7'; it has cpu:0, gpu:0"),
+        (("devices", "a", 1), "devices must map operation names to device names"),
+        (("devices", ["gpu:0"]), "devices is ['gpu:0']; give an object"),
+        (("devices", None), "the placement has no 'devices'; add it"),
+        (("device", {}), "unknown key 'device'"),
+        (("format", "p"), "format is 'p', not 'placebench-placement-1'"),
+    ],
+)
+def test_a_broken_placement_is_refused_in_words(tmp_path, problem, change, words):
+    broken = changed(PLACED, *change)
+    assert words in refusal(read_placement, tmp_path / "p.json", broken, problem)
+
+
+def test_a_placement_must_fit_the_problem(tmp_path):
+    machine = Machine.load("k40").with_gpus(1)
+    no_kernel = Problem.create(
+        graph_from_json(changed(TWO_OPS, "ops", 0, "gpu_kernel", False)), machine
+    )
+    words = refusal(read_placement, tmp_path / "p.json", PLACED, no_kernel)
+    assert "operation 'a' (MatMul) has no GPU kernel but is on gpu:0; put it on a CPU" in words
+    together = TWO_OPS
+    for i in range(2):
+        together = changed(together, "ops", i, "colocation", "x")
+    joined = Problem.create(graph_from_json(together), machine)
+    words = refusal(read_placement, tmp_path / "p.json", PLACED, joined)
+    assert "'a' and 'b' must share a device but are on gpu:0 and cpu:0" in words
