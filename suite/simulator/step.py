@@ -111,8 +111,8 @@ def workspace(flat: Layout) -> Work:
     long |= {"heap": devices + channels + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
-    masks = {"waiting": np.empty(channels, np.uint64), "busy": np.empty(1, np.uint64)}
-    return Work(occupied=np.empty(channels, np.bool_), **masks, **arrays)
+    arrays |= {"waiting": np.empty(channels, np.uint64), "busy": np.empty(1, np.uint64)}
+    return Work(occupied=np.empty(channels, np.bool_), **arrays)
 
 
 @inline

@@ -24,6 +24,13 @@ def test_compiled_equals_reference_on_larger_graphs(case, policy):
     assert Simulator(problem, policy).run(devices).same_as(simulate(problem, devices, policy))
 
 
+@settings(max_examples=100, deadline=None)
+@given(placed(max_ops=40, min_gpus=6, max_gpus=9))
+def test_compiled_equals_reference_on_larger_machines(case):
+    problem, devices = case
+    assert Simulator(problem).run(devices).same_as(simulate(problem, devices))
+
+
 @settings(max_examples=20, deadline=None)
 @given(problems(max_ops=20, min_gpus=1), st.integers(1, 2))
 def test_a_batch_is_its_placements_one_by_one(problem, threads):
