@@ -27,12 +27,13 @@ def check_fields(entry: Any, known: Fields, required: tuple[str, ...], what: str
     """Raise InputError unless ``entry`` is a mapping with these keys and types."""
     if not isinstance(entry, dict):
         raise InputError(f"{what} is {shown(entry)}, not an object")
+    for key in entry:
+        if key not in known:
+            raise InputError(f"{what} has the unknown key {key!r}; known: {', '.join(known)}")
     for key in required:
         if key not in entry:
             raise InputError(f"{what} has no {key!r}; add it")
     for key, value in entry.items():
-        if key not in known:
-            raise InputError(f"{what} has the unknown key {key!r}; known: {', '.join(known)}")
         _check_type(value, known[key], f"{what}: {key}")
 
 

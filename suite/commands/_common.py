@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suite.errors import InputError
-from suite.problem import Problem
+
+if TYPE_CHECKING:
+    from suite.problem import Problem
 
 
 def command(parsers: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
@@ -50,6 +52,7 @@ def problem_of(arguments: argparse.Namespace) -> Problem:
     """Build the problem that the arguments name; InputError says what is missing or unknown."""
     from suite.interchange import read_graph
     from suite.machine import Machine
+    from suite.problem import Problem
     from suite.registry import task
     from suite.run import expert, load_task_graph
 

@@ -1,0 +1,217 @@
+"""The command line: right answers, and one line with exit code 2 for whatever is wrong."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from command_line import COMMAND, ENVIRONMENT, SMOKE_GRAPH, placebench
+from two_ops import GRAPH, MACHINE, PLACEMENT
+
+from suite.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with g.json, m.toml and p.json, to run in."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.json").write_text(json.dumps(GRAPH))
+    (tmp_path / "m.toml").write_text(MACHINE)
+    (tmp_path / "p.json").write_text(json.dumps(PLACEMENT))
+    return tmp_path
+
+
+SIMULATE = ["simulate", "--graph", "g.json", "--machine", "m.toml", "--placement", "p.json"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_simulate_prints_what_a_hand_computes(capsys):
+    assert main([*SIMULATE, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        # a on the GPU 0.1 s; 1,000,000 bytes at 1e9 B/s after 20 us; b on the CPU 0.5 s
+        "step_time": 0.1 + 2e-5 + 1e-3 + 0.5,
+        "peak_memory": {"cpu:0": 1_000_000 + 4_000_000, "gpu:0": 4096 + 1_000_000},
+        "oom": ["cpu:0"],
+        "busy": {"cpu:0": 0.5, "gpu:0": 0.1},
+        "moved": {"cpu:0->gpu:0": 0, "gpu:0->cpu:0": 1_000_000},
+    }
+
+
+def test_a_trace_opens_and_says_the_same(folder, capsys):
+    assert main([*SIMULATE, "--trace", "t.json"]) == 0
+    assert "OUT OF MEMORY" in capsys.readouterr().out
+    trace = json.loads((folder / "t.json").read_text())
+    spans = {e["name"]: (e["ts"], e["dur"]) for e in trace["traceEvents"] if e["ph"] == "X"}
+    assert spans["b"] == pytest.approx((101_020, 500_000))
+
+
+def test_what_place_writes_simulate_reads(folder, capsys):
+    graph = ["--graph", str(SMOKE_GRAPH), "--gpus", "2"]
+    place = ["place", *graph, "--placer", "best_of_random", "--set", "k=30", "--seed", "3"]
+    assert main([*place, "--output", "best.json"]) == 0
+    said = capsys.readouterr().out
+    assert main(["simulate", *graph, "--placement", "best.json"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert said.startswith(first)
+    assert main(["simulate", str(SMOKE_GRAPH), "--gpus", "2", *place[-6:]]) == 0
+    assert capsys.readouterr().out.startswith(first)
+
+
+def test_graph_tells_and_writes(folder, capsys):
+    assert main(["graph", "g.json"]) == 0
+    facts = capsys.readouterr().out
+    assert "operations                         2" in facts
+    assert "colocation classes                 2" in facts
+    assert main(["graph", "g.json", "--json"]) == 0
+    (folder / "again.json").write_text(capsys.readouterr().out)
+    assert main([*SIMULATE, "--graph", "again.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["step_time"] == pytest.approx(0.60102)
+
+
+def test_list_names_everything(capsys):
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for entry in (
+        "placer   best_of_random",
+        "placer   scotch",
+        "task     nmt_8",
+        "machine  k40",
+        "grid     quick",
+        "grid     smoke",
+        "table    hdp_table1",
+    ):
+        assert any(line.startswith(entry) for line in lines), entry
+
+
+def edited(folder, name, old, new):
+    path = folder / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("g.json", '"consumers": ["b"]', '"consumers": ["b", "a"]', "cycle: a -> a; remove one"),
+        ("g.json", '"bytes": 1000000', '"bytes": -1', "'a' has -1 bytes; give >= 0"),
+        ("g.json", '"tensors"', '"tensor"', "unknown key 'tensor'; known: format, name, ops"),
+        ("g.json", "}]}", "", "g.json is not whole JSON"),
+        ("g.json", '"gpu_kernel": true', '"gpu_kernel": false', "no GPU kernel but is on gpu:0"),
+        ("g.json", '"colocation": null', '"colocation": "x"', "must share a device but are on"),
+        ("p.json", '"a": "gpu:0", ', "", "no device for operation 'a'; add it"),
+        ("p.json", '"gpu:0"', '"gpu:1"', "no device 'gpu:1'; it has cpu:0, gpu:0"),
+        ("p.json", "}}", "", "p.json is not whole JSON"),
+        ("m.toml", 'memory = "1 GB"\n', "", "device gpu:0 has no memory; add it"),
+        ("m.toml", '"1 GB"', '"1 Gold"', "memory is '1 Gold'; write a size such as"),
+        ("m.toml", "peak_flops = 1e12", "peak_flops = -1", "peak_flops is -1; give a number > 0"),
+        ("m.toml", "[[link]]", "[[", "m.toml: not valid TOML"),
+        ("m.toml", "[[link]]", '[[link]]\nfrom = "x:9"', "no [[link]] serves cpu:0 -> gpu:0"),
+    ],
+)
+def test_a_broken_file_is_one_line(folder, capsys, name, old, new, words):
+    edited(folder, name, old, new)
+    assert_refused(SIMULATE, words, capsys)
+
+
+def assert_refused(arguments, words, capsys):
+    try:
+        code = main(arguments)
+    except SystemExit as left:
+        code = left.code
+    output = capsys.readouterr()
+    assert code == 2
+    assert output.err.startswith("placebench: error: ")
+    assert words in output.err
+    assert output.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", "required: COMMAND; see placebench --help"),
+        ("benhc", "invalid choice: 'benhc'"),
+        ("simulate nmt_3 --placer random", "no task 'nmt_3'; did you mean 'nmt_"),
+        ("simulate --placer random", "name one model"),
+        ("simulate g.json --graph g.json --placer random", "name one model"),
+        ("simulate none.json --placer random", "cannot read none.json"),
+        ("simulate --graph . --placer random", "cannot read .: Is a directory"),
+        ("simulate g.json", "give one of --placement FILE and --placer NAME"),
+        ("simulate g.json --placer scoth", "no placer 'scoth'; did you mean 'scotch'? known: best"),
+        ("simulate g.json --placer random --set k=1", "placer random has parameters none"),
+        ("simulate g.json --placer best_of_random --set k=0", "k is 0; give >= 1"),
+        ("simulate g.json --placer best_of_random --set k", "--set k: write name=value"),
+        ("simulate g.json --placer best_of_random --evaluations 0", "needs a budget of at least"),
+        ("simulate g.json --placer human_expert", "two_ops has no human expert's placement"),
+        ("simulate g.json --placer gpu_only --gpus 0", "GPU"),
+        ("simulate g.json --placer random --gpus 99", "has 8 GPUs, not 99"),
+        ("simulate g.json --placer random --gpus -1", "'-1' is no whole number >= 0"),
+        ("simulate g.json --placer random --seed -1", "'-1' is no whole number >= 0"),
+        ("simulate g.json --placer random --policy lifo", "no policy 'lifo'; one of fifo"),
+        ("simulate g.json --placer random --machine k41", "no machine 'k41'; known: k40"),
+        ("simulate g.json --placer random --trace /proc/no/t.json", "cannot use /proc/no"),
+        ("place g.json", "required: --placer"),
+        ("graph nmt_9", "no task 'nmt_9'"),
+        ("bench quik", "no grid 'quik'; did you mean 'quick'? known: "),
+        ("bench none.toml", "cannot read none.toml"),
+        ("bench m.toml", "m.toml: the grid has the unknown key 'name'"),
+        ("bench smoke --only nothing", "no cell of smoke has 'nothing' in its name"),
+        ("bench smoke --workers -1", "'-1' is no whole number >= 0"),
+        ("bench smoke --output /proc/no", "cannot use /proc/no"),
+        ("verify none", "no records with placements below none; run bench first"),
+        ("report --results none", "none"),
+    ],
+)
+def test_a_wrong_call_is_one_line(capsys, line, words):
+    assert_refused(line.split(), words, capsys)
+
+
+@pytest.mark.parametrize("command", [[], ["bench"], ["simulate"], ["list"], ["verify"]])
+def test_help_is_quick_and_shows_examples(command):
+    code = (
+        "import sys; from suite.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'tensorflow', 'pandas', 'matplotlib', 'numba', 'keras', 'numpy'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    run = [sys.executable, "-P", "-c", code, *command, "--help"]
+    shown = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
+    assert "examples:\n  placebench " in shown.stdout
+
+
+def test_version():
+    shown = placebench("--version")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("placebench 0.")
+
+
+def test_a_reader_that_leaves_is_no_error():
+    run = [*COMMAND, "graph", str(SMOKE_GRAPH), "--json"]
+    with subprocess.Popen(
+        run, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
+def test_a_native_crash_is_one_line(folder, tmp_path):
+    (tmp_path / "hung.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from suite.isolated import call\n"
+        "@dataclass(frozen=True)\n"
+        "class Native:\n"
+        "    def place(self, problem, search):\n"
+        "        call('libgone', 'faulthandler:_sigsegv', {})\n"
+    )
+    info = tmp_path / "hung-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hung\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[placebench.placers]\nnative = hung:Native\n")
+    environment = ENVIRONMENT | {"PYTHONPATH": str(tmp_path)}
+    run = placebench("simulate", "g.json", "--placer", "native", env=environment, cwd=folder)
+    assert run.returncode == 1
+    assert run.stderr.startswith("placebench: error: libgone died with signal 11 (SIGSEGV)")
+    assert run.stderr.count("\n") == 1
