@@ -18,6 +18,7 @@ class Cell:
     gpus: int
     task: str
     placer: str
+    """The placer's name, or the label that the grid gives to it with these parameters."""
     seed: int
 
     @property
@@ -45,8 +46,10 @@ class Job:
     """A cell with all that its grid fixes for it."""
 
     cell: Cell
+    placer: str
+    """The placer's registered name."""
     parameters: Mapping[str, Any]
-    """Fields of the placer."""
+    """Its fields."""
     graph_file: str | None
     """Graph to place when the task is not a model of ``models/``."""
     base_seed: int

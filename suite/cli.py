@@ -60,6 +60,7 @@ class _Version(argparse.Action):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run placebench; return the exit code. ``--help`` and wrong arguments leave at once."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     arguments = parser().parse_args(argv)
     try:
         code: int = importlib.import_module(f"suite.commands.{arguments.command}").run(arguments)

@@ -13,30 +13,38 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from suite.cell import Job
+from suite.journal import Listener, Progress
 from suite.record import Record, write_record
 
 _SPAWN = multiprocessing.get_context("spawn")
 
 
-def execute(jobs: Sequence[Job], results: Path, workers: int) -> Iterator[tuple[Job, Record]]:
+Tell = Callable[[Job, Progress], None]
+
+
+def execute(
+    jobs: Sequence[Job], results: Path, workers: int, tell: Tell | None = None
+) -> Iterator[tuple[Job, Record]]:
     """Run jobs on ``workers`` processes and yield each with its record when done.
 
-    With 0 workers they run in this process, where a crash is fatal and time limits do not hold.
-    Closing the iterator, or an exception in the caller, stops the workers; so does the death of
-    this process. Raises OSError when a record cannot be written.
+    ``tell`` hears of searches that are under way, about once a second from each. With 0 workers
+    they run in this process, where a crash is fatal and time limits do not hold. Closing the
+    iterator, or an exception in the caller, stops the workers; so does the death of this process.
+    Raises OSError when a record cannot be written.
     """
     if workers == 0:
         for job in jobs:
-            yield job, _run_and_write(job, results)
+            yield job, _run_and_write(job, results, partial(tell, job) if tell else None)
         return
-    pool = [_Worker(results) for _ in range(min(workers, len(jobs)))]
+    pool = [_Worker(results, tell) for _ in range(min(workers, len(jobs)))]
     waiting = deque(jobs)
     try:
         while waiting or any(worker.job for worker in pool):
@@ -64,8 +72,9 @@ def _collect(pool: Sequence[_Worker]) -> Iterator[tuple[Job, Record]]:
 class _Worker:
     """One child process and what it is doing."""
 
-    def __init__(self, results: Path) -> None:
+    def __init__(self, results: Path, tell: Tell | None) -> None:
         self.results = results
+        self.tell = tell
         self.job: Job | None = None
         self.deadline = float("inf")
         self._start()
@@ -90,8 +99,12 @@ class _Worker:
         """The record of the finished job, also where the process died or is out of time."""
         assert self.job is not None
         try:
-            if self.pipe.poll():
-                return _received(self.pipe.recv())
+            while self.pipe.poll():
+                answer = self.pipe.recv()
+                if not isinstance(answer, Progress):
+                    return _received(answer)
+                if self.tell is not None:
+                    self.tell(self.job, answer)
             if time.monotonic() < self.deadline:
                 return None
             status, reason = "timeout", f"no answer after {self.job.timeout:g} seconds"
@@ -131,12 +144,14 @@ def _failed(job: Job, status: str, reason: str) -> Record:
     return header(job) | {"status": status, "reason": reason}
 
 
-def _run_and_write(job: Job, results: Path) -> Record:
-    from suite.run import keep_graph, run
+def _run_and_write(job: Job, results: Path, listener: Listener | None) -> Record:
+    from suite.run import checkpoint, keep_graph, run
 
-    record, devices = run(job)
+    record, devices = run(job, results, listener)
     keep_graph(job, results)
     write_record(record, devices, job.cell.path(results))
+    if record["status"] != "error":
+        checkpoint(job, results).remove()
     return record
 
 
@@ -151,10 +166,23 @@ def _serve(pipe: Connection[Any, Any], results: Path) -> None:
             return
         answer: Record | OSError
         try:
-            answer = _run_and_write(job, results)
+            answer = _run_and_write(job, results, _Reporter(pipe))
         except OSError as error:
             answer = error
         pipe.send(answer)
+
+
+class _Reporter:
+    """Sends what a search tells, at most once a second."""
+
+    def __init__(self, pipe: Connection[Any, Any]) -> None:
+        self.pipe = pipe
+        self.sent = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() - self.sent >= 1:
+            self.sent = time.monotonic()
+            self.pipe.send(progress)
 
 
 def _die_with_parent() -> None:

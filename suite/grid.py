@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ _GRID: Fields = {
     "budget": (dict,),
 }
 _TASK: Fields = {"name": (str,), "gpus": (int,), "graph": (str,)}
-_PLACER: Fields = {"name": (str,), "seeds": (int,), "parameters": (dict,)}
+_PLACER: Fields = {"name": (str,), "label": (str,), "seeds": (int,), "parameters": (dict,)}
 _BUDGET: Fields = {"evaluations": (int,), "seconds": (int, float), "timeout": (int, float)}
 
 
@@ -76,14 +77,15 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     placers = list(_placers(table))
     jobs = [
         Job(
-            Cell(path.stem, table["machine"], gpus, name, placer, number),
+            Cell(path.stem, table["machine"], gpus, name, label, number),
+            placer,
             parameters,
             graph_file,
             base,
             *(budget.get(key) for key in _BUDGET),
         )
         for name, gpus, graph_file in _tasks(table, path)
-        for placer, parameters, seeds in placers
+        for label, placer, parameters, seeds in placers
         for number in range(seeds)
     ]
     _check_distinct(jobs)
@@ -107,15 +109,18 @@ def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str
             yield name, gpus, str(path.absolute().parent / entry["graph"])
 
 
-def _placers(table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], int]]:
-    """Yield name, parameters and number of seeds of every placer."""
+def _placers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any], int]]:
+    """Yield label, name, parameters and number of seeds of every placer."""
     for i, entry in enumerate(table["placer"]):
         check_fields(entry, _PLACER, ("name",), f"placer {i}")
         parameters, seeds = entry.get("parameters", {}), entry.get("seeds", 1)
+        label = entry.get("label", entry["name"])
         make_placer(entry["name"], parameters)
         if seeds < 1:
             raise InputError(f"placer {entry['name']}: seeds is {seeds}; give >= 1")
-        yield entry["name"], parameters, seeds
+        if not re.fullmatch(r"\w+", label):
+            raise InputError(f"placer {i}: {label!r} cannot name a folder; use letters and digits")
+        yield label, entry["name"], parameters, seeds
 
 
 def _check_distinct(jobs: list[Job]) -> None:

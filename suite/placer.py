@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suite.arrays import Bools, Floats, Ints
+from suite.checkpoint import Checkpoint
 from suite.errors import BudgetExhausted
+from suite.journal import Journal, Progress
 from suite.placement import Placement, check_devices
 from suite.problem import Problem
 
@@ -53,6 +55,10 @@ class Search:
     seed: int = 0
     max_evaluations: int | None = None
     max_seconds: float | None = None
+    journal: Journal = field(default_factory=Journal)
+    """Where :meth:`log` writes."""
+    saved: Checkpoint | None = None
+    """Where :meth:`checkpoint` saves; None: nowhere."""
     best: Placement | None = None
     """The fastest placement so far that fits in memory."""
     best_time: float = float("inf")
@@ -60,11 +66,14 @@ class Search:
     evaluations: int = 0
     history: list[tuple[int, float, float]] = field(default_factory=list)
     """(evaluations, seconds since start, best step time), one entry per improvement."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What the placer reports about itself (:meth:`note`)."""
 
     def __post_init__(self) -> None:
         """Start the clock and the random stream."""
         self.rng = np.random.default_rng(self.seed)
         self._start = time.monotonic()
+        self._step = 0
 
     @property
     def elapsed(self) -> float:
@@ -106,3 +115,62 @@ class Search:
                 self.best_time = float(valid[i])
                 self.best = Placement.of(self.problem, devices[i])
                 self.history.append((self.evaluations, self.elapsed, self.best_time))
+
+    def note(self, **facts: Any) -> None:
+        """Put facts about the search, fit for JSON, into its record."""
+        self.notes |= facts
+
+    def log(self, step: int, **scalars: float) -> None:
+        """Write the scalars of a step: CSV, TensorBoard, live line."""
+        self._step = step
+        self.journal.add(
+            Progress(
+                step, self.elapsed, self.evaluations, self.best_time, self._seconds_left(), scalars
+            )
+        )
+
+    def _seconds_left(self) -> float | None:
+        """Seconds until the tighter budget is spent, at the pace so far."""
+        left = float("inf")
+        if self.max_seconds is not None:
+            left = self.max_seconds - self.elapsed
+        if self.max_evaluations is not None and self.evaluations:
+            left = min(left, self.remaining * self.elapsed / self.evaluations)
+        return max(0.0, left) if np.isfinite(left) else None
+
+    def checkpoint(self, state: Callable[[], Mapping[str, NDArray[Any]]]) -> None:
+        """Save the placer's arrays and the search's own state, when it is time to.
+
+        ``state`` is called only then. A search that goes on from there goes on bit for bit.
+        """
+        if self.saved is None or not self.saved.due:
+            return
+        own = {
+            "step": self._step,
+            "evaluations": self.evaluations,
+            "elapsed": self.elapsed,
+            "best_time": self.best_time if self.best else None,
+            "history": self.history,
+            "notes": self.notes,
+            "rng": self.rng.bit_generator.state,
+        }
+        best = {} if self.best is None else {"search/best": np.asarray(self.best.devices)}
+        self.saved.save(own, {**state(), **best})
+
+    def restore(self) -> dict[str, NDArray[Any]] | None:
+        """Return the placer's arrays of the last checkpoint, and go on from there; None: afresh."""
+        found = self.saved.load() if self.saved is not None else None
+        if found is None:
+            self.journal.resume(0)
+            return None
+        own, arrays = found
+        best = arrays.pop("search/best", None)
+        if best is not None:
+            self.best, self.best_time = Placement.of(self.problem, best), own["best_time"]
+        self._step, self.evaluations = own["step"], own["evaluations"]
+        self._start = time.monotonic() - own["elapsed"]
+        self.history = [(n, seconds, time) for n, seconds, time in own["history"]]
+        self.notes = own["notes"]
+        self.rng.bit_generator.state = own["rng"]
+        self.journal.resume(self._step)
+        return arrays

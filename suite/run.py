@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import traceback
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -15,9 +14,11 @@ import numpy as np
 from suite.arrays import Ints, digest
 from suite.bounds import lower_bound
 from suite.cell import Job
+from suite.checkpoint import Checkpoint
 from suite.errors import InputError, Unsupported
 from suite.graph import OpGraph
 from suite.interchange import read_graph, write_graph
+from suite.journal import Listener
 from suite.machine import Machine
 from suite.model import CPU
 from suite.placement import Placement
@@ -95,13 +96,14 @@ def fingerprint(job: Job) -> str:
     cell = job.cell
     graph = load_task_graph(cell.task, job.graph_file).fingerprint
     machine = Machine.load(cell.machine).with_gpus(cell.gpus).fingerprint
-    placer = asdict(make_placer(cell.placer, job.parameters))
+    placer = asdict(make_placer(job.placer, job.parameters))
     limits = (job.max_evaluations, job.max_seconds, job.base_seed)
     settings = (
         FORMAT,
         BACKEND,
         SEMANTICS,
         SEMANTICS_VERSION,
+        job.placer,
         sorted(placer.items()),
         limits,
         cell.name,
@@ -109,17 +111,23 @@ def fingerprint(job: Job) -> str:
     return digest([graph, machine, *settings])
 
 
-def run(job: Job) -> tuple[Record, Ints | None]:
-    """Run a job: (record, devices int32[ops] or None). Only a crash of the process raises."""
+def run(
+    job: Job, results: Path | None = None, listener: Listener | None = None
+) -> tuple[Record, Ints | None]:
+    """Run a job: (record, devices int32[ops] or None). Only a crash of the process raises.
+
+    With ``results``, a search keeps its log and its checkpoint beside the cell's record there, and
+    goes on from the checkpoint it finds.
+    """
     cell = job.cell
     record, devices, blame = header(job), None, "error"
     try:
         problem = make_problem(cell.task, cell.machine, cell.gpus, job.graph_file)
         record |= _about(problem)
-        placer = make_placer(cell.placer, job.parameters)
+        placer = make_placer(job.placer, job.parameters)
         record["parameters"] = asdict(placer)
         blame = "invalid"
-        placement, cost = _placed(job, problem, placer)
+        placement, cost = _placed(job, problem, placer, results, listener)
         record |= cost | judged(problem, placement)
         devices = np.asarray(placement.devices)
     except Unsupported as reason:
@@ -138,20 +146,33 @@ def _told(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error} ({where})".split())
 
 
-def _placed(job: Job, problem: Problem, placer: Any) -> tuple[Placement, Record]:
+def _placed(
+    job: Job, problem: Problem, placer: Any, results: Path | None, listener: Listener | None
+) -> tuple[Placement, Record]:
     """Let the placer answer; return its placement and what that cost."""
     seed = job.cell.derived_seed(job.base_seed)
     judge = tools(problem).simulator
     search = Search(problem, judge, seed, job.max_evaluations, job.max_seconds)
-    clock, processor = time.monotonic(), _processor_seconds()
+    search.journal.listener = listener
+    if results is not None:
+        search.journal.path = job.cell.path(results).with_suffix(".csv")
+        search.saved = checkpoint(job, results)
+    processor = _processor_seconds()
     placement = placer.place(problem, search)
     cost = {
-        "wall_seconds": round(time.monotonic() - clock, 6),
+        "wall_seconds": round(search.elapsed, 6),
         "cpu_seconds": round(_processor_seconds() - processor, 6),
         "evaluations": search.evaluations,
         "history": [[n, round(seconds, 3), best] for n, seconds, best in search.history],
+        "planner": search.notes,
     }
     return placement, cost
+
+
+def checkpoint(job: Job, results: Path) -> Checkpoint:
+    """The checkpoint of a job's search, beside its record."""
+    path = job.cell.path(results).with_suffix(".checkpoint.npz")
+    return Checkpoint(path, fingerprint(job))
 
 
 def _processor_seconds() -> float:

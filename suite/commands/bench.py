@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -41,6 +40,7 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing; 1 when a cell ended in an error or a time-out."""
+    from suite.commands._display import Display
     from suite.executor import execute
     from suite.grid import load_grid
     from suite.record import finished
@@ -58,10 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
     _say_plan(grid, len(jobs), Counter(why for _, why in kept if why))
-    with _progress(len(todo)) as tell:
-        for job, record in execute(todo, arguments.output, workers):
+    with Display(len(todo)) as display:
+        for job, record in execute(todo, arguments.output, workers, display.searching):
             statuses[record["status"]] += 1
-            tell(_line(job, record))
+            display.finished(job, _line(job, record))
     _say_totals(grid, statuses)
     return 1 if statuses["error"] or statuses["timeout"] else 0
 
@@ -105,32 +105,3 @@ def _line(job: Job, record: Record) -> str:
 def _say_totals(grid: Grid, statuses: Counter[str]) -> None:
     totals = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     print(f"{grid.name}: {totals or 'nothing to do'}")
-
-
-class _progress:
-    """A bar with the time left on a terminal; plain lines elsewhere."""
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.bar: Any = None
-
-    def __enter__(self) -> Any:
-        if not sys.stdout.isatty() or not self.total:
-            return lambda line: print(line, flush=True)
-        from rich import progress
-
-        columns = ("[progress.description]{task.description}", progress.BarColumn())
-        more = (progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
-        self.bar = progress.Progress(*columns, *more)
-        self.bar.start()
-        task = self.bar.add_task("cells", total=self.total)
-
-        def tell(line: str) -> None:
-            self.bar.console.print(line, highlight=False, soft_wrap=True)
-            self.bar.advance(task)
-
-        return tell
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()

@@ -1,0 +1,31 @@
+"""Ablation of HDP: the Placer on a random grouping (Mirhoseini et al. 2018, Table 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planners._configured import Configured
+from suite.placement import Placement
+from suite.placer import Search
+from suite.problem import Problem
+
+
+@dataclass(frozen=True)
+class RandomGrouping(Configured):
+    """Each operation in a group drawn uniformly, once per seed; only the Placer learns."""
+
+    def place(self, problem: Problem, search: Search) -> Placement:
+        """Return the fastest placement found that fits in memory, or one that does not if none did.
+
+        Raises BudgetExhausted when the budget does not allow one update.
+        """
+        from planners._hierarchy import Hierarchy
+        from planners._reinforce import Reinforce
+        from planners._units import Units
+
+        units, settings = Units(problem), self.settings
+        groups = settings.groups_on(problem.machine.n_devices)
+        grouping = search.rng.integers(0, groups, units.count)
+        policy = Hierarchy(units, grouping, groups, settings, search.rng)
+        search.note(configuration=self.configuration, groups=groups)
+        return Reinforce(policy, search, settings).run()
