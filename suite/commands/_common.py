@@ -10,6 +10,18 @@ from suite.errors import InputError
 
 if TYPE_CHECKING:
     from suite.problem import Problem
+    from suite.source import Loaded, Options
+
+MODELS = """
+MODEL is one of
+  nmt_4                     a task (placebench list)
+  g.json, g.npz             a graph file (docs/formats.md)
+  my_package.net:step       a tf.function with an input_signature, or a function without arguments
+                            that returns one, or (tf.function, [tf.TensorSpec, ...]), or a Keras
+                            model; from this folder or installed
+  net.keras, net.h5         a Keras model: one training step of it, as compiled
+  net.pb, .pbtxt, .pb.gz    a GraphDef, frozen or with variables
+"""
 
 
 def command(parsers: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
@@ -35,40 +47,92 @@ def count(text: str) -> int:
     return value
 
 
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """MODEL, and what a model file may leave open."""
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="see below")
+    parser.add_argument("--graph", metavar="FILE", help="graph as JSON or npz, instead of MODEL")
+    opened = parser.add_argument_group("for Keras models and GraphDefs")
+    opened.add_argument("--batch", type=count, metavar="N", help="batch size if it is open (32)")
+    opened.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=SIZE,...",
+        help="whole shape of an input (NAME= for a scalar)",
+    )
+    opened.add_argument(
+        "--fetch",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="operation of a GraphDef that the step runs (default: all that nothing reads)",
+    )
+
+
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL (or --graph), --machine, --gpus."""
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="task name or graph file")
-    parser.add_argument("--graph", metavar="FILE", help="graph as JSON or npz, instead of MODEL")
+    add_model_arguments(parser)
     parser.add_argument("--machine", default="k40", help="machine name or TOML file (k40)")
-    parser.add_argument("--gpus", type=count, help="use the first N GPUs (default: the task's)")
+    parser.add_argument(
+        "--gpus", type=count, help="use the first N GPUs (default: the task's, else all)"
+    )
 
 
-def is_file(model: str) -> bool:
-    """Whether a MODEL argument names a file rather than a task."""
-    return Path(model).suffix in (".json", ".npz")
-
-
-def problem_of(arguments: argparse.Namespace) -> Problem:
-    """Build the problem that the arguments name; InputError says what is missing or unknown."""
+def model_of(arguments: argparse.Namespace) -> Loaded:
+    """Load the model that the arguments name; InputError says what is missing or wrong."""
     from suite.interchange import read_graph
+    from suite.source import Loaded, load
+
+    if (arguments.model is None) == (arguments.graph is None):
+        raise InputError("name one model: a task, a file, package.module:function, or --graph FILE")
+    if arguments.graph is not None:
+        return Loaded(read_graph(Path(arguments.graph)), f"graph file {arguments.graph}")
+    return load(arguments.model, _options(arguments))
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    from suite.source import Options
+
+    shapes = {}
+    for text in arguments.input:
+        name, equals, sizes = text.partition("=")
+        try:
+            shape = tuple(int(size) for size in sizes.split(",")) if sizes else ()
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"--input {text}: write NAME=SIZE,SIZE,... with whole numbers")
+        shapes[name] = shape
+    return Options(arguments.batch, shapes, tuple(arguments.fetch))
+
+
+def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
+    """Build the problem that the arguments name; InputError says what is missing or unknown."""
     from suite.machine import Machine
     from suite.problem import Problem
     from suite.registry import task
-    from suite.run import expert, load_task_graph
+    from suite.run import expert
 
-    if (arguments.model is None) == (arguments.graph is None):
-        raise InputError("name one model: a task, a graph file, or --graph FILE")
-    model = arguments.graph or arguments.model
     machine = Machine.load(arguments.machine)
-    if arguments.graph or is_file(model):
-        chosen = machine if arguments.gpus is None else machine.with_gpus(arguments.gpus)
-        return Problem.create(read_graph(Path(model)), chosen)
-    gpus = arguments.gpus
-    if gpus is None:
-        gpus = min(task(model).gpus, len(machine.gpus))
-    chosen = machine.with_gpus(gpus)
-    graph = load_task_graph(model, None)
-    return Problem.create(graph, chosen, expert(graph, chosen, model))
+    if arguments.gpus is not None:
+        machine = machine.with_gpus(arguments.gpus)
+    loaded = model_of(arguments)
+    if loaded.task is None:
+        return loaded, Problem.create(loaded.graph, machine)
+    if arguments.gpus is None:
+        machine = machine.with_gpus(min(task(loaded.task).gpus, len(machine.gpus)))
+    experts = expert(loaded.graph, machine, loaded.task)
+    return loaded, Problem.create(loaded.graph, machine, experts)
+
+
+def about(loaded: Loaded, problem: Problem) -> str:
+    """The model and the machine in words, with all that was chosen for the user."""
+    graph, machine = loaded.graph, problem.machine
+    lines = [f"model      {loaded.origin}: {graph.n_ops:,} operations"]
+    if loaded.task is None:
+        lines += [f"chosen     {choice}" for choice in graph.metadata.get("choices", ())]
+    devices = f"{len(machine.cpus)} CPU, {len(machine.gpus)} GPU"
+    return "\n".join([*lines, f"machine    {machine.name}: {devices}"])
 
 
 def parameters_of(pairs: list[str]) -> dict[str, Any]:
@@ -95,3 +159,10 @@ def add_placer_arguments(parser: argparse.ArgumentParser, required: bool) -> Non
     )
     parser.add_argument("--seed", type=count, default=0, help="random seed (0)")
     parser.add_argument("--evaluations", type=count, help="budget of evaluated placements")
+
+
+def placer_of(arguments: argparse.Namespace) -> Any:
+    """Make the placer that the arguments name; InputError lists names or parameters."""
+    from suite.registry import make_placer
+
+    return make_placer(arguments.placer, parameters_of(arguments.set))

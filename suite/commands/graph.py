@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suite.commands._common import command, is_file
+from suite.commands._common import MODELS, add_model_arguments, command, model_of
 
 if TYPE_CHECKING:
-    from suite.graph import OpGraph
+    from suite.source import Loaded
 
 
 def add(parsers: Any) -> None:
@@ -20,37 +19,36 @@ def add(parsers: Any) -> None:
         parsers,
         "graph",
         "Print a graph's size beside the paper's, or write it as JSON.",
-        "  placebench graph nmt_8\n  placebench graph rnnlm --json > rnnlm.json",
+        "  placebench graph nmt_8\n  placebench graph rnnlm --json > rnnlm.json\n"
+        "  placebench graph my_package.net:step\n" + MODELS,
     )
-    parser.add_argument("model", metavar="MODEL", help="task name or graph file")
+    add_model_arguments(parser)
     parser.add_argument("--json", action="store_true", help="write the graph as JSON to stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts, or the graph."""
-    from suite.cache import load_graph
     from suite.graph_json import graph_to_json
-    from suite.interchange import read_graph
 
-    model = arguments.model
-    graph = read_graph(Path(model)) if is_file(model) else load_graph(model)
+    loaded = model_of(arguments)
     if arguments.json:
-        json.dump(graph_to_json(graph), sys.stdout, indent=1)
+        json.dump(graph_to_json(loaded.graph), sys.stdout, indent=1)
         print()
         return 0
-    for label, value in _facts(graph):
+    for label, value in _facts(loaded):
         print(f"{label:34} {value}")
     return 0
 
 
-def _facts(graph: OpGraph) -> list[tuple[str, str]]:
+def _facts(loaded: Loaded) -> list[tuple[str, str]]:
+    graph = loaded.graph
     known = graph.metadata
-    paper = known.get("paper_ops")
     facts = [
         ("graph", graph.name),
+        ("from", loaded.origin),
         ("operations before pruning", f"{known.get('ops_unpruned', graph.n_ops):,}"),
         ("operations", f"{graph.n_ops:,}"),
-        ("operations in the paper", f"{paper:,}" if paper else "not given"),
+        *_paper(loaded),
         ("tensors, control edges included", f"{graph.n_tensors:,}"),
         ("edges (tensor, consumer)", f"{len(graph.consumers):,}"),
         ("colocation classes", f"{graph.n_classes:,}"),
@@ -62,5 +60,12 @@ def _facts(graph: OpGraph) -> list[tuple[str, str]]:
     ]
     if "parameters" in known:
         facts.append(("trainable parameters", f"{known['parameters']:,}"))
-    facts += [("chosen here, not in the papers", choice) for choice in known.get("choices", ())]
-    return facts
+    label = "chosen here" if loaded.task is None else "chosen here, not in the papers"
+    return facts + [(label, choice) for choice in known.get("choices", ())]
+
+
+def _paper(loaded: Loaded) -> list[tuple[str, str]]:
+    if loaded.task is None:
+        return []
+    paper = loaded.graph.metadata.get("paper_ops")
+    return [("operations in the paper", f"{paper:,}" if paper else "not given")]

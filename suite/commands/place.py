@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import json
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import (
+    MODELS,
+    about,
     add_placer_arguments,
     add_problem_arguments,
     command,
+    placer_of,
     problem_of,
 )
+
+if TYPE_CHECKING:
+    from suite.bounds import Bound
+    from suite.problem import Problem
+    from suite.source import Loaded
+    from suite.trial import Trial
+
+EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
+  placebench place g.json --machine m.toml --placer best_of_random --set k=500
+  placebench place my_package.net:step --gpus 4 --placer metis --trace trace.json
+  placebench place net.keras --batch 64 --gpus 2 --placer mincut
+  placebench place frozen.pb --input x=8,224,224,3 --fetch loss --placer gpu_only --json
+"""
 
 
 def add(parsers: Any) -> None:
@@ -19,36 +37,103 @@ def add(parsers: Any) -> None:
     parser = command(
         parsers,
         "place",
-        "Place a model, print how good the placement is, and write it.",
-        "  placebench place nmt_2 --placer scotch --output nmt_2.json\n"
-        "  placebench place g.json --machine m.toml --placer best_of_random --set k=500",
+        "Place a model, print how good the placement is beside simple ones, and write it.",
+        EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)
     add_placer_arguments(parser, required=True)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Place, judge, compare with one GPU and with the bound."""
-    from suite.bounds import lower_bound
-    from suite.commands.simulate import as_json, as_text, place
-    from suite.interchange import write_placement
-    from suite.placer import Search
-    from suite.registry import make_placer
-    from suite.simulator.step import Simulator
+    """Place, judge, compare with the bound and the baselines."""
+    placer = placer_of(arguments)
+    loaded, problem = problem_of(arguments)
 
-    problem = problem_of(arguments)
+    from suite.bounds import lower_bound
+    from suite.interchange import write_placement
+    from suite.json_file import write_json
+    from suite.placer import Search
+    from suite.simulator.step import Simulator
+    from suite.simulator.timeline import timeline
+    from suite.trial import Trial, attempt, compare
+
     simulator = Simulator(problem)
-    placement = place(arguments, problem)
-    print(as_text(problem, as_json(problem, simulator.run(placement.devices))))
-    bound = lower_bound(problem)
-    print(f"{'no placement is faster than':34} {bound.seconds:.6f} s ({bound.kind})")
-    for name in ("cpu_only", "gpu_only") if problem.machine.gpus else ("cpu_only",):
-        other = make_placer(name, {}).place(problem, Search(problem, simulator))
-        result = simulator.run(other.devices)
-        full = ", out of memory" if result.oom.any() else ""
-        print(f"{name:34} {result.step_time:.6f} s{full}")
+    search = Search(problem, simulator, arguments.seed, arguments.evaluations)
+    answer = attempt(problem, simulator, placer, search)
     if arguments.output:
-        write_placement(placement, problem, arguments.output)
-        print(f"wrote {arguments.output}")
+        write_placement(answer.placement, problem, arguments.output)
+    if arguments.trace:
+        write_json(timeline(problem, answer.placement.devices).to_chrome(), arguments.trace)
+    trials = compare(problem, simulator, Trial.of(arguments.placer, answer), arguments.seed)
+    bound = lower_bound(problem)
+    if arguments.json:
+        print(json.dumps(_as_json(loaded, problem, trials, bound), indent=1))
+    else:
+        print(_as_text(loaded, problem, trials, bound))
+        for path in filter(None, (arguments.output, arguments.trace)):
+            print(f"wrote {path}")
     return 0
+
+
+def _as_text(loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound) -> str:
+    from suite.commands.simulate import as_json, as_text
+
+    answer = trials[0].answer
+    assert answer is not None
+    verdict = as_text(problem, as_json(problem, answer.result))
+    ratio = _ratio(answer.result.step_time, bound.seconds)
+    lines = [about(loaded, problem), verdict]
+    lines.append(f"bound      {bound.seconds:.6f} s, proven ({bound.kind}); this is x{ratio:.2f}")
+    head = f"{'placer':18} {'step time':>12} {'x bound':>8} {'to place':>10} {'evaluations':>12}"
+    return "\n".join([*lines, "", head, *(_row(problem, trial, bound) for trial in trials)])
+
+
+def _row(problem: Problem, trial: Trial, bound: Bound) -> str:
+    if trial.answer is None:
+        return f"{trial.placer:18} {trial.status}: {trial.reason}"
+    result, names = trial.answer.result, [d.name for d in problem.machine.devices]
+    full = [name for name, oom in zip(names, result.oom, strict=True) if oom]
+    ratio = _ratio(result.step_time, bound.seconds)
+    cells = f"{trial.placer:18} {result.step_time:10.6f} s {ratio:8.2f}"
+    cells += f" {trial.answer.seconds:8.2f} s {trial.answer.evaluations:12,}"
+    return cells + (f"  out of memory: {', '.join(full)}" if full else "")
+
+
+def _ratio(seconds: float, bound: float) -> float:
+    """A step of no operations takes no time, and so does its bound."""
+    return seconds / bound if bound else 1.0
+
+
+def _as_json(loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound) -> dict[str, Any]:
+    graph, (asked, *others) = loaded.graph, trials
+    return {
+        "model": loaded.origin,
+        "graph": {"name": graph.name, "ops": graph.n_ops, "tensors": graph.n_tensors},
+        "choices": list(graph.metadata.get("choices", ())),
+        "machine": problem.machine.name,
+        "capacity": {d.name: d.memory for d in problem.machine.devices},
+        "lower_bound": bound.seconds,
+        "bound_kind": bound.kind,
+        "bound_parts": {k: v if isfinite(v) else None for k, v in bound.parts.items()},
+        **_trial_json(problem, asked, bound),
+        "comparison": [_trial_json(problem, trial, bound) for trial in others],
+    }
+
+
+def _trial_json(problem: Problem, trial: Trial, bound: Bound) -> dict[str, Any]:
+    from suite.commands.simulate import as_json
+
+    if trial.answer is None:
+        return {"placer": trial.placer, "status": trial.status, "reason": trial.reason}
+    result = trial.answer.result
+    return {
+        "placer": trial.placer,
+        "status": trial.status,
+        **as_json(problem, result),
+        "ratio_to_bound": _ratio(result.step_time, bound.seconds),
+        "place_seconds": trial.answer.seconds,
+        "evaluations": trial.answer.evaluations,
+    }

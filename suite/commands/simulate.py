@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import (
+    MODELS,
+    about,
     add_placer_arguments,
     add_problem_arguments,
     command,
-    parameters_of,
+    placer_of,
     problem_of,
 )
 from suite.errors import InputError
@@ -30,7 +32,8 @@ def add(parsers: Any) -> None:
         "simulate",
         "Simulate one training step under a placement.",
         "  placebench simulate --graph g.json --machine m.toml --placement p.json --json\n"
-        "  placebench simulate nmt_4 --placer human_expert --trace trace.json",
+        "  placebench simulate nmt_4 --placer human_expert --trace trace.json\n"
+        "  placebench simulate net.keras --gpus 2 --placement net.json\n" + MODELS,
     )
     add_problem_arguments(parser)
     parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")
@@ -44,38 +47,33 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict; write the trace if asked."""
+    if (arguments.placement is None) == (arguments.placer is None):
+        raise InputError("give one of --placement FILE and --placer NAME")
+    placer = None if arguments.placer is None else placer_of(arguments)
+    loaded, problem = problem_of(arguments)
+
     from suite.json_file import write_json
     from suite.simulator.timeline import timeline
 
-    problem = problem_of(arguments)
-    line = timeline(problem, _placement(arguments, problem).devices, arguments.policy)
+    placement = _placement(arguments, problem, placer)
+    line = timeline(problem, placement.devices, arguments.policy)
     if arguments.trace:
         write_json(line.to_chrome(), arguments.trace)
     verdict = as_json(problem, line.result)
     if arguments.json:
         print(json.dumps(verdict, indent=1))
     else:
-        print(as_text(problem, verdict))
+        print(f"{about(loaded, problem)}\n{as_text(problem, verdict)}")
     return 0
 
 
-def _placement(arguments: argparse.Namespace, problem: Problem) -> Placement:
+def _placement(arguments: argparse.Namespace, problem: Problem, placer: Any) -> Placement:
     from suite.interchange import read_placement
-
-    if (arguments.placement is None) == (arguments.placer is None):
-        raise InputError("give one of --placement FILE and --placer NAME")
-    if arguments.placement is not None:
-        return read_placement(arguments.placement, problem)
-    return place(arguments, problem)
-
-
-def place(arguments: argparse.Namespace, problem: Problem) -> Placement:
-    """Let the placer named by the arguments answer the problem."""
     from suite.placer import Search
-    from suite.registry import make_placer
     from suite.simulator.step import Simulator
 
-    placer = make_placer(arguments.placer, parameters_of(arguments.set))
+    if placer is None:
+        return read_placement(arguments.placement, problem)
     search = Search(problem, Simulator(problem), arguments.seed, arguments.evaluations)
     answer: Placement = placer.place(problem, search)
     return answer
