@@ -2,7 +2,7 @@
 
 All scores of a sequence need the hyperbolic tangent of samples x steps x keys x units numbers, a
 quarter of a gigabyte for HDP. One step's share fits in the cache, so the backward pass computes it
-again instead of reading it back (benchmarks/planners.md).
+again instead of reading it back (benchmarks/policy_update.md).
 """
 
 from __future__ import annotations

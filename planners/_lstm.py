@@ -2,7 +2,7 @@
 
 Differentiating a ``tf.while_loop`` adds up the weights' gradients step by step. Here the backward
 loop computes only the gradient of each step's gates; those of the weights are one matrix product
-over all steps at the end (benchmarks/planners.md).
+over all steps at the end (benchmarks/policy_update.md).
 """
 
 from __future__ import annotations
