@@ -17,7 +17,7 @@ _NUMBERS = ("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluati
 _LISTS = ("step_times", "history", "oom")
 _MAPPINGS = (
     *("peak_memory", "capacity", "busy", "moved", "utilisation"),
-    *("parameters", "graph", "provenance"),
+    *("parameters", "planner", "graph", "provenance"),
 )
 FIELDS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, ""),
