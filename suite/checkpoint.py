@@ -17,6 +17,8 @@ from suite.files import atomic
 
 Arrays = dict[str, NDArray[Any]]
 _OWN = "search"
+INTERVAL = 20.0
+"""Seconds from one save to the next, unless told otherwise."""
 
 
 @dataclass
@@ -26,7 +28,7 @@ class Checkpoint:
     path: Path
     identity: str
     """Fingerprint of the job; a checkpoint of another one is not taken up."""
-    interval: float = 20.0
+    interval: float = INTERVAL
     """Seconds from one save to the next; 0: always."""
 
     def __post_init__(self) -> None:

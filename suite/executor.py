@@ -17,21 +17,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any
 
 from suite.cell import Job
 from suite.journal import Listener, Progress
+from suite.outlets import Outlets
 from suite.record import Record, write_record
 
 _SPAWN = multiprocessing.get_context("spawn")
 
-
-Tell = Callable[[Job, Progress], None]
+Tell = Callable[[str, Progress], None]
+"""Hears the name of a cell and where its search is."""
 
 
 def execute(
-    jobs: Sequence[Job], results: Path, workers: int, tell: Tell | None = None
+    jobs: Sequence[Job], outlets: Outlets, workers: int, tell: Tell | None = None
 ) -> Iterator[tuple[Job, Record]]:
     """Run jobs on ``workers`` processes and yield each with its record when done.
 
@@ -42,9 +42,9 @@ def execute(
     """
     if workers == 0:
         for job in jobs:
-            yield job, _run_and_write(job, results, partial(tell, job) if tell else None)
+            yield job, _run_and_write(job, outlets, partial(tell, job.cell.name) if tell else None)
         return
-    pool = [_Worker(results, tell) for _ in range(min(workers, len(jobs)))]
+    pool = [_Worker(outlets, tell) for _ in range(min(workers, len(jobs)))]
     waiting = deque(jobs)
     try:
         while waiting or any(worker.job for worker in pool):
@@ -72,8 +72,8 @@ def _collect(pool: Sequence[_Worker]) -> Iterator[tuple[Job, Record]]:
 class _Worker:
     """One child process and what it is doing."""
 
-    def __init__(self, results: Path, tell: Tell | None) -> None:
-        self.results = results
+    def __init__(self, outlets: Outlets, tell: Tell | None) -> None:
+        self.outlets = outlets
         self.tell = tell
         self.job: Job | None = None
         self.deadline = float("inf")
@@ -81,7 +81,7 @@ class _Worker:
 
     def _start(self) -> None:
         self.pipe, child = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=_serve, args=(child, self.results), daemon=False)
+        self.process = _SPAWN.Process(target=_serve, args=(child, self.outlets), daemon=False)
         self.process.start()
         child.close()
 
@@ -104,7 +104,7 @@ class _Worker:
                 if not isinstance(answer, Progress):
                     return _received(answer)
                 if self.tell is not None:
-                    self.tell(self.job, answer)
+                    self.tell(self.job.cell.name, answer)
             if time.monotonic() < self.deadline:
                 return None
             status, reason = "timeout", f"no answer after {self.job.timeout:g} seconds"
@@ -113,7 +113,7 @@ class _Worker:
             status, reason = "error", f"the worker process {_death(self.process.exitcode)}"
         self.stop()
         record = _failed(self.job, status, reason)
-        write_record(record, None, self.job.cell.path(self.results))
+        write_record(record, None, self.job.cell.path(self.outlets.results))
         self._start()
         return record
 
@@ -144,18 +144,19 @@ def _failed(job: Job, status: str, reason: str) -> Record:
     return header(job) | {"status": status, "reason": reason}
 
 
-def _run_and_write(job: Job, results: Path, listener: Listener | None) -> Record:
-    from suite.run import checkpoint, keep_graph, run
+def _run_and_write(job: Job, outlets: Outlets, listener: Listener | None) -> Record:
+    from suite.run import keep_graph, run
 
-    record, devices = run(job, results, listener)
-    keep_graph(job, results)
-    write_record(record, devices, job.cell.path(results))
+    saved = outlets.checkpoint(job)
+    record, devices = run(job, outlets.journal(job, listener), saved)
+    keep_graph(job, outlets.results)
+    write_record(record, devices, job.cell.path(outlets.results))
     if record["status"] != "error":
-        checkpoint(job, results).remove()
+        saved.remove()
     return record
 
 
-def _serve(pipe: Connection[Any, Any], results: Path) -> None:
+def _serve(pipe: Connection[Any, Any], outlets: Outlets) -> None:
     """A worker's life: jobs in, records out, until the parent is gone."""
     os.setsid()
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -166,7 +167,7 @@ def _serve(pipe: Connection[Any, Any], results: Path) -> None:
             return
         answer: Record | OSError
         try:
-            answer = _run_and_write(job, results, _Reporter(pipe))
+            answer = _run_and_write(job, outlets, _Reporter(pipe))
         except OSError as error:
             answer = error
         pipe.send(answer)
@@ -182,7 +183,8 @@ class _Reporter:
     def __call__(self, progress: Progress) -> None:
         if time.monotonic() - self.sent >= 1:
             self.sent = time.monotonic()
-            self.pipe.send(progress)
+            with suppress(BrokenPipeError):  # the parent is gone, and so is this process soon
+                self.pipe.send(progress)
 
 
 def _die_with_parent() -> None:

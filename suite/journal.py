@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ class Progress:
     seconds: float
     evaluations: int
     best: float
-    """Seconds of the best step so far."""
+    """Seconds of the best step so far; infinite before one fits in memory."""
     left: float | None
     """Seconds until the budget is spent; None when unknown."""
     scalars: Mapping[str, float] = field(default_factory=dict)
@@ -27,7 +28,8 @@ class Progress:
     def line(self) -> str:
         """One line for people."""
         speed = self.evaluations / self.seconds if self.seconds else 0.0
-        words = [f"update {self.step}", f"best {self.best:.4f} s"]
+        best = f"best {self.best:.4f} s" if isfinite(self.best) else "nothing fits yet"
+        words = [f"update {self.step}", best]
         words += [f"{k} {self.scalars[k]:.3f}" for k in ("reward", "entropy") if k in self.scalars]
         words.append(f"{speed:.0f} placements/s")
         if self.left is not None:
@@ -51,21 +53,23 @@ class Journal:
     def __post_init__(self) -> None:
         """Nothing is open before the first step."""
         self._columns: list[str] | None = None
-        self._writer: Any = None
+        self._board: Any = None
 
-    def resume(self, step: int) -> None:
-        """Forget what was written after ``step``, or all of it at step 0."""
+    def resume(self, step: int | None) -> None:
+        """Forget what was written after ``step``; None: all of it."""
         if self.path is None or not self.path.exists():
             return
         with self.path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-        kept = rows[:1] + [row for row in rows[1:] if row and int(row[0]) <= step]
-        if len(kept) < 2:
+            head, *rows = list(csv.reader(file)) or [[]]
+        # The last row is cut short where the process was killed in the middle of writing it.
+        whole = [row for row in rows if len(row) == len(head)]
+        kept = [row for row in whole if step is not None and int(row[0]) <= step]
+        if not kept:
             self.path.unlink()
             return
         with atomic(self.path) as temporary, temporary.open("w", newline="") as file:
-            csv.writer(file).writerows(kept)
-        self._columns = kept[0]
+            csv.writer(file, lineterminator="\n").writerows([head, *kept])
+        self._columns = head
 
     def add(self, progress: Progress) -> None:
         """Write one step; a scalar that was not there in the first step is left out of the CSV."""
@@ -89,16 +93,21 @@ class Journal:
         if self._columns is None:
             self._columns = list(values)
         with path.open("w" if fresh else "a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, self._columns, extrasaction="ignore")
+            writer = csv.DictWriter(file, self._columns, extrasaction="ignore", lineterminator="\n")
             if fresh:
                 writer.writeheader()
             writer.writerow(values)
 
-    def _add_event(self, board: Path, progress: Progress) -> None:
-        import tensorflow as tf
+    def _add_event(self, folder: Path, progress: Progress) -> None:
+        from suite.board import Board
 
-        if self._writer is None:
-            self._writer = tf.summary.create_file_writer(str(board))
-        with self._writer.as_default(step=progress.step):
-            for name, value in {"best": progress.best, **progress.scalars}.items():
-                tf.summary.scalar(name, value)
+        if self._board is None:
+            self._board = Board(folder, progress.step)
+        best = {"best": progress.best} if isfinite(progress.best) else {}
+        self._board.add(progress.step, {**best, **progress.scalars})
+
+    def close(self) -> None:
+        """Write what is held back; the next step opens everything again."""
+        if self._board is not None:
+            self._board.close()
+            self._board = None

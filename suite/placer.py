@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from suite.arrays import Bools, Floats, Ints
 from suite.checkpoint import Checkpoint
+from suite.clock import Clock
 from suite.errors import BudgetExhausted
 from suite.journal import Journal, Progress
 from suite.placement import Placement, check_devices
@@ -72,13 +73,13 @@ class Search:
     def __post_init__(self) -> None:
         """Start the clock and the random stream."""
         self.rng = np.random.default_rng(self.seed)
-        self._start = time.monotonic()
-        self._step = 0
+        self.clock = Clock()
+        self._step: int | None = None
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the search began."""
-        return time.monotonic() - self._start
+        """Seconds since the search began, those before a resume included."""
+        return self.clock.wall
 
     @property
     def remaining(self) -> float:
@@ -117,8 +118,8 @@ class Search:
                 self.history.append((self.evaluations, self.elapsed, self.best_time))
 
     def note(self, **facts: Any) -> None:
-        """Put facts about the search, fit for JSON, into its record."""
-        self.notes |= facts
+        """Put facts about the search into its record; TypeError if they are not fit for JSON."""
+        self.notes |= json.loads(json.dumps(facts))
 
     def log(self, step: int, **scalars: float) -> None:
         """Write the scalars of a step: CSV, TensorBoard, live line."""
@@ -149,6 +150,7 @@ class Search:
             "step": self._step,
             "evaluations": self.evaluations,
             "elapsed": self.elapsed,
+            "processor": self.clock.processor,
             "best_time": self.best_time if self.best else None,
             "history": self.history,
             "notes": self.notes,
@@ -161,15 +163,15 @@ class Search:
         """Return the placer's arrays of the last checkpoint, and go on from there; None: afresh."""
         found = self.saved.load() if self.saved is not None else None
         if found is None:
-            self.journal.resume(0)
+            self.journal.resume(None)
             return None
         own, arrays = found
         best = arrays.pop("search/best", None)
         if best is not None:
             self.best, self.best_time = Placement.of(self.problem, best), own["best_time"]
         self._step, self.evaluations = own["step"], own["evaluations"]
-        self._start = time.monotonic() - own["elapsed"]
-        self.history = [(n, seconds, time) for n, seconds, time in own["history"]]
+        self.clock.resume(own["elapsed"], own.get("processor", 0.0))
+        self.history = [(n, seconds, best) for n, seconds, best in own["history"]]
         self.notes = own["notes"]
         self.rng.bit_generator.state = own["rng"]
         self.journal.resume(self._step)

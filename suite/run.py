@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -18,7 +17,7 @@ from suite.checkpoint import Checkpoint
 from suite.errors import InputError, Unsupported
 from suite.graph import OpGraph
 from suite.interchange import read_graph, write_graph
-from suite.journal import Listener
+from suite.journal import Journal
 from suite.machine import Machine
 from suite.model import CPU
 from suite.placement import Placement
@@ -112,12 +111,11 @@ def fingerprint(job: Job) -> str:
 
 
 def run(
-    job: Job, results: Path | None = None, listener: Listener | None = None
+    job: Job, journal: Journal | None = None, saved: Checkpoint | None = None
 ) -> tuple[Record, Ints | None]:
     """Run a job: (record, devices int32[ops] or None). Only a crash of the process raises.
 
-    With ``results``, a search keeps its log and its checkpoint beside the cell's record there, and
-    goes on from the checkpoint it finds.
+    A search writes into ``journal``, and goes on from what ``saved`` holds.
     """
     cell = job.cell
     record, devices, blame = header(job), None, "error"
@@ -127,7 +125,7 @@ def run(
         placer = make_placer(job.placer, job.parameters)
         record["parameters"] = asdict(placer)
         blame = "invalid"
-        placement, cost = _placed(job, problem, placer, results, listener)
+        placement, cost = _placed(job, problem, placer, journal or Journal(), saved)
         record |= cost | judged(problem, placement)
         devices = np.asarray(placement.devices)
     except Unsupported as reason:
@@ -147,37 +145,24 @@ def _told(error: Exception) -> str:
 
 
 def _placed(
-    job: Job, problem: Problem, placer: Any, results: Path | None, listener: Listener | None
+    job: Job, problem: Problem, placer: Any, journal: Journal, saved: Checkpoint | None
 ) -> tuple[Placement, Record]:
     """Let the placer answer; return its placement and what that cost."""
     seed = job.cell.derived_seed(job.base_seed)
-    judge = tools(problem).simulator
-    search = Search(problem, judge, seed, job.max_evaluations, job.max_seconds)
-    search.journal.listener = listener
-    if results is not None:
-        search.journal.path = job.cell.path(results).with_suffix(".csv")
-        search.saved = checkpoint(job, results)
-    processor = _processor_seconds()
-    placement = placer.place(problem, search)
+    judge, limits = tools(problem).simulator, (job.max_evaluations, job.max_seconds)
+    search = Search(problem, judge, seed, *limits, journal, saved)
+    try:
+        placement = placer.place(problem, search)
+    finally:
+        journal.close()
     cost = {
-        "wall_seconds": round(search.elapsed, 6),
-        "cpu_seconds": round(_processor_seconds() - processor, 6),
+        "wall_seconds": round(search.clock.wall, 6),
+        "cpu_seconds": round(search.clock.processor, 6),
         "evaluations": search.evaluations,
         "history": [[n, round(seconds, 3), best] for n, seconds, best in search.history],
         "planner": search.notes,
     }
     return placement, cost
-
-
-def checkpoint(job: Job, results: Path) -> Checkpoint:
-    """The checkpoint of a job's search, beside its record."""
-    path = job.cell.path(results).with_suffix(".checkpoint.npz")
-    return Checkpoint(path, fingerprint(job))
-
-
-def _processor_seconds() -> float:
-    """CPU seconds of this process and of the children it waited for (native partitioners)."""
-    return sum(os.times()[:4])
 
 
 def header(job: Job) -> Record:

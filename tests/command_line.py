@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import suite
@@ -27,12 +28,13 @@ def start(*arguments):
     return subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
 
 
-def write_grid(path, placers, timeout=60, seed=0):
+def write_grid(path, placers, timeout=60, seed=0, parameters="{}"):
     """A grid of placers (name -> seeds) on the smoke graph."""
     lines = ['machine = "k40"', f"seed = {seed}", "[budget]", f"timeout = {timeout}"]
     lines += ["[[task]]", 'name = "tiny"', "gpus = 2", f'graph = "{SMOKE_GRAPH}"']
     for name, seeds in placers.items():
         lines += ["[[placer]]", f'name = "{name}"', f"seeds = {seeds}"]
+        lines += [f"parameters = {parameters}"]
     path.write_text("\n".join(lines))
     return path
 
@@ -41,3 +43,24 @@ def records(results):
     """PLACER/seedN -> record, of all that are whole."""
     paths = sorted(results.glob("*/*/*/*/*/seed*.json"))
     return {f"{p.parent.name}/{p.stem}": json.loads(p.read_text()) for p in paths}
+
+
+def children(pid):
+    """Processes whose parent is ``pid``."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def wait_until(holds, seconds=60.0):
+    """Wait for a condition; fail when it does not come."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)

@@ -1,67 +1,82 @@
-"""What a running grid shows: a bar and a line per search on a terminal, plain lines elsewhere."""
+"""What a run shows: a line per search and a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from suite.cell import Job
     from suite.journal import Progress
 
 EVERY = 30.0
 """Seconds between two plain lines of one search."""
 
 
-class Display:
-    """Shows cells as they run and end."""
+def add_tensorboard(parser: argparse.ArgumentParser) -> None:
+    """--tensorboard."""
+    parser.add_argument(
+        "--tensorboard", type=Path, metavar="DIR", help="write TensorBoard files of searches too"
+    )
 
-    def __init__(self, total: int) -> None:
-        """Prepare for ``total`` cells."""
-        self.total = total
+
+class Display:
+    """Shows searches as they run and cells as they end."""
+
+    def __init__(self, cells: int = 0, stream: TextIO | None = None) -> None:
+        """Prepare for ``cells`` cells (0: no bar) on ``stream`` (standard output)."""
+        self.cells = cells
+        self.stream = stream or sys.stdout
+        self._live: Any = None
         self._bar: Any = None
-        self._cells: Any = None
-        self._lines: dict[str, Any] = {}
+        self._lines: dict[str, str] = {}
         self._told: dict[str, float] = {}
 
     def __enter__(self) -> Display:
-        """Start the bar where there is a terminal."""
-        if sys.stdout.isatty() and self.total:
-            from rich import progress
+        """Start where there is a terminal."""
+        if self.stream.isatty():
+            from rich.console import Console
+            from rich.live import Live
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-            text = progress.TextColumn("{task.description}")
-            self._bar = progress.Progress(
-                text, progress.BarColumn(), progress.MofNCompleteColumn(), expand=False
-            )
-            self._bar.start()
-            self._cells = self._bar.add_task("cells", total=self.total)
+            console = Console(file=self.stream, highlight=False)
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            self._bar = Progress(*columns, console=console)
+            if self.cells:
+                self._bar.add_task("cells", total=self.cells)
+            self._live = Live(get_renderable=self._shown, console=console, transient=True)
+            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Leave the terminal as it was."""
-        if self._bar is not None:
-            self._bar.stop()
+        if self._live is not None:
+            self._live.stop()
 
-    def searching(self, job: Job, progress: Progress) -> None:
+    def _shown(self) -> Any:
+        from rich.console import Group
+        from rich.text import Text
+
+        lines = (f"{name} {line}" for name, line in sorted(self._lines.items()))
+        return Group(*(Text(x, no_wrap=True, overflow="ellipsis") for x in lines), self._bar)
+
+    def searching(self, name: str, progress: Progress) -> None:
         """Show where a search is."""
-        name = job.cell.name
-        if self._bar is None:
-            now = time.monotonic()
-            if now - self._told.setdefault(name, now) >= EVERY:
-                self._told[name] = now
-                print(f"{name:46} {progress.line()}", flush=True)
+        if self._live is not None:
+            self._lines[name] = progress.line()
             return
-        if name not in self._lines:
-            self._lines[name] = self._bar.add_task("", total=None)
-        self._bar.update(self._lines[name], description=f"{name} {progress.line()}")
+        now = time.monotonic()
+        if now - self._told.setdefault(name, now) >= EVERY:
+            self._told[name] = now
+            print(f"{name:46} {progress.line()}", file=self.stream, flush=True)
 
-    def finished(self, job: Job, line: str) -> None:
+    def finished(self, name: str, line: str) -> None:
         """Print the line of a cell that ended."""
-        if self._bar is None:
-            print(line, flush=True)
+        if self._live is None:
+            print(line, file=self.stream, flush=True)
             return
-        if job.cell.name in self._lines:
-            self._bar.remove_task(self._lines.pop(job.cell.name))
-        self._bar.console.print(line, highlight=False, soft_wrap=True)
-        self._bar.advance(self._cells)
+        self._lines.pop(name, None)
+        self._live.console.print(line, markup=False, soft_wrap=True)
+        self._bar.advance(self._bar.task_ids[0])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import command, count
+from suite.commands._display import add_tensorboard
 from suite.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def add(parsers: Any) -> None:
         "bench",
         "Run a grid of cells. Each finished one is a record below the results folder; a second"
         " call runs only what is missing, damaged, recorded under other settings, or ended in an"
-        " error or a time-out.",
+        " error or a time-out, and takes up searches where they were stopped.",
         "  placebench bench quick\n  placebench bench my_grid.toml --workers 8 --seed 1\n"
         "  placebench bench quick --only nmt_8/scotch",
     )
@@ -36,6 +37,14 @@ def add(parsers: Any) -> None:
     )
     parser.add_argument("--seed", type=count, help="base seed, instead of the grid's")
     parser.add_argument("--only", metavar="TEXT", help="only cells whose name contains TEXT")
+    parser.add_argument(
+        "--checkpoint",
+        type=count,
+        default=20,
+        metavar="SECONDS",
+        help="save a search's state this often (20; 0: at every update)",
+    )
+    add_tensorboard(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.commands._display import Display
     from suite.executor import execute
     from suite.grid import load_grid
+    from suite.outlets import Outlets
     from suite.record import finished
     from suite.run import fingerprint
 
@@ -50,7 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
     if not jobs:
         raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")
-    arguments.output.mkdir(parents=True, exist_ok=True)
+    outlets = Outlets(arguments.output, arguments.tensorboard, arguments.checkpoint)
+    for folder in filter(None, (outlets.results, outlets.board)):
+        folder.mkdir(parents=True, exist_ok=True)
     cores = len(os.sched_getaffinity(0))
     workers = cores if arguments.workers is None else arguments.workers
     _capture(jobs, max(1, workers))
@@ -59,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
     _say_plan(grid, len(jobs), Counter(why for _, why in kept if why))
     with Display(len(todo)) as display:
-        for job, record in execute(todo, arguments.output, workers, display.searching):
+        for job, record in execute(todo, outlets, workers, display.searching):
             statuses[record["status"]] += 1
-            display.finished(job, _line(job, record))
+            display.finished(job.cell.name, _line(job, record))
     _say_totals(grid, statuses)
     return 1 if statuses["error"] or statuses["timeout"] else 0
 

@@ -3,11 +3,10 @@
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
-from command_line import placebench, records, start, write_grid
+from command_line import children, placebench, records, start, wait_until, write_grid
 
 from suite.record import deterministic_part
 
@@ -16,27 +15,6 @@ from suite.record import deterministic_part
 def compiled(tmp_path_factory):
     """Compile the simulator before time limits count."""
     assert placebench("bench", "smoke", "--output", tmp_path_factory.mktemp("warm")).returncode == 0
-
-
-def children(pid):
-    """Processes whose parent is ``pid``."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
-
-
-def wait_until(holds, seconds=60.0):
-    """Wait for a condition; fail when it does not come."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def written(results):
