@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +19,14 @@ from suite.commands._common import (
     placer_of,
     problem_of,
 )
+from suite.commands._display import Display, add_tensorboard
 
 if TYPE_CHECKING:
     from suite.bounds import Bound
     from suite.problem import Problem
+    from suite.simulator.step import Simulator
     from suite.source import Loaded
-    from suite.trial import Trial
+    from suite.trial import Answer, Trial
 
 EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
@@ -45,6 +49,7 @@ def add(parsers: Any) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_tensorboard(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,14 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.bounds import lower_bound
     from suite.interchange import write_placement
     from suite.json_file import write_json
-    from suite.placer import Search
     from suite.simulator.step import Simulator
     from suite.simulator.timeline import timeline
-    from suite.trial import Trial, attempt, compare
+    from suite.trial import Trial, compare
 
     simulator = Simulator(problem)
-    search = Search(problem, simulator, arguments.seed, arguments.evaluations)
-    answer = attempt(problem, simulator, placer, search)
+    answer = _answer(arguments, problem, simulator, placer)
     if arguments.output:
         write_placement(answer.placement, problem, arguments.output)
     if arguments.trace:
@@ -76,6 +79,26 @@ def run(arguments: argparse.Namespace) -> int:
         for path in filter(None, (arguments.output, arguments.trace)):
             print(f"wrote {path}")
     return 0
+
+
+def _answer(
+    arguments: argparse.Namespace, problem: Problem, simulator: Simulator, placer: Any
+) -> Answer:
+    """Let the placer search, and show it: on stderr where stdout is for JSON."""
+    from suite.journal import Journal
+    from suite.placer import Search
+    from suite.trial import attempt
+
+    if arguments.tensorboard:
+        arguments.tensorboard.mkdir(parents=True, exist_ok=True)
+    search = Search(problem, simulator, arguments.seed, arguments.evaluations)
+    with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
+        told = partial(display.searching, arguments.placer)
+        search.journal = Journal(board=arguments.tensorboard, listener=told)
+        try:
+            return attempt(problem, simulator, placer, search)
+        finally:
+            search.journal.close()
 
 
 def _as_text(loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound) -> str:

@@ -12,6 +12,7 @@ from command_line import (
     COMMAND,
     ENVIRONMENT,
     PLUGIN,
+    SMOKE_GRAPH,
     children,
     placebench,
     records,
@@ -77,19 +78,33 @@ def test_a_killed_run_goes_on_in_the_middle_of_a_search(tmp_path):
         assert a["devices"].tolist() == b["devices"].tolist()
 
 
-def test_a_search_shows_itself_on_a_terminal(tmp_path):
-    path = grid(tmp_path, 60, 0.05)
+def on_a_terminal(*arguments):
+    """What a run shows on a terminal, escapes and all."""
     terminal, its_end = pty.openpty()
-    command = [*COMMAND, "bench", str(path), "--output", str(tmp_path / "r"), "--workers", "1"]
+    command = [*COMMAND, *(str(a) for a in arguments)]
     environment = ENVIRONMENT | {"TERM": "xterm", "COLUMNS": "150", "LINES": "40"}
     with subprocess.Popen(command, env=environment, stdout=its_end, stderr=its_end) as run:
         os.close(its_end)
         shown = read_all(terminal)
         assert run.wait(60) == 0
+    return shown
+
+
+def test_bench_shows_searches_on_a_terminal(tmp_path):
+    options = ["--output", tmp_path / "r", "--workers", 1]
+    shown = on_a_terminal("bench", grid(tmp_path, 60, 0.05), *options)
     assert f"{CELL} update " in shown
     assert " placements/s" in shown
     assert "entropy 0." in shown
     assert "1/1" in shown
+
+
+def test_place_shows_its_search_on_a_terminal():
+    options = ["--gpus", 2, "--set", "steps=20", "--set", "seconds=0.05", "--evaluations", 30]
+    shown = on_a_terminal("place", SMOKE_GRAPH, "--placer", "mutation", *options)
+    assert "mutation update " in shown
+    assert " s left" in shown
+    assert "step time" in shown
 
 
 def read_all(terminal):
