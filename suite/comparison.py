@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from suite.cell import Cell
+from suite.grid import load_grid
 from suite.outcome import Outcome, Printed
 
 Pairs = dict[tuple[str, str], tuple[Outcome, Printed]]
@@ -31,44 +33,61 @@ class Comparison:
     """The records a table is made of, and the published rows they stand beside."""
 
     records: pd.DataFrame
-    """Rows of :func:`suite.frame.load_records`, of one grid and one machine."""
+    """Rows of :func:`suite.frame.load_records`, of one machine; those of one row and placer are all
+    of one grid."""
     printed: pd.DataFrame
     """Rows of :func:`suite.frame.load_published`, of one table of one paper."""
-    seeds: Mapping[str, int]
-    """Placer -> records it should have in each row."""
+    cells: tuple[Cell, ...]
+    """The cells that should have a record."""
 
     @classmethod
     def of(
         cls,
         records: pd.DataFrame,
         printed: pd.DataFrame,
-        seeds: Mapping[str, int],
-        grid: str,
+        placers: Collection[str],
+        grids: Sequence[str],
         machine: str,
     ) -> Comparison:
-        """Keep the records of ``grid`` and ``machine`` that belong to a row of ``printed``."""
-        ours = records[(records["grid"] == grid) & (records["machine"] == machine)]
-        whole = cls(ours, printed, seeds)
-        wanted = {(row.task, row.gpus) for row in whole.rows}
-        keep = [pair in wanted for pair in zip(ours["task"], ours["gpus"], strict=True)]
-        return cls(ours[pd.Series(keep, ours.index, dtype=bool)], printed, seeds)
+        """Keep the records of ``placers`` on ``machine`` that belong to a row of ``printed``.
+
+        Each row and placer is served by the first of ``grids`` that has a record of it or, where
+        none has, by the first that plans one. InputError when there is no such grid.
+        """
+        wanted = {(row.task, row.gpus, placer) for row in _rows(printed) for placer in placers}
+        recorded = [Cell(*key) for key in zip(*(records[c] for c in _CELL), strict=True)]
+        planned = [job.cell for grid in grids for job in load_grid(grid).jobs]
+        source: dict[tuple[str, int, str], str] = {}
+        for cells in (recorded, planned):
+            for grid in grids:
+                here = [_key(c) for c in cells if (c.grid, c.machine) == (grid, machine)]
+                source |= {key: grid for key in here if key in wanted and key not in source}
+
+        def serves(cell: Cell) -> bool:
+            return cell.machine == machine and source.get(_key(cell)) == cell.grid
+
+        kept = pd.Series([serves(cell) for cell in recorded], records.index, dtype=bool)
+        return cls(records[kept], printed, tuple(cell for cell in planned if serves(cell)))
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The paper's rows, in its order."""
-        pairs = self.printed[self.printed["gpus"] > 0].drop_duplicates(["task", "gpus"])
-        columns = (pairs["task"], pairs["gpus"], pairs["printed_task"])
-        return tuple(Row(str(t), int(g), str(p)) for t, g, p in zip(*columns, strict=True))
+        return _rows(self.printed)
 
     def of_row(self, row: Row) -> pd.DataFrame:
         """The records of one row."""
         mine = (self.records["task"] == row.task) & (self.records["gpus"] == row.gpus)
         return self.records[mine]
 
+    def of_cell(self, row: Row, placer: str) -> pd.DataFrame:
+        """The records of a placer in a row, a record a seed."""
+        mine = self.of_row(row)
+        return mine[mine["placer"] == placer]
+
     def ours(self, row: Row, placer: str) -> Outcome:
         """What became of a placer in a row."""
-        mine = self.of_row(row)
-        return Outcome.of(mine[mine["placer"] == placer], self.seeds.get(placer, 0))
+        expected = sum(_key(cell) == (row.task, row.gpus, placer) for cell in self.cells)
+        return Outcome.of(self.of_cell(row, placer), expected)
 
     def theirs(self, row: Row, column: str) -> Printed:
         """What the paper prints there; a value it prints for all GPU counts serves every row."""
@@ -93,20 +112,31 @@ class Comparison:
         bounds = zip(known["lower_bound"], known["bound_kind"], strict=True)
         return max(((float(b), str(kind)) for b, kind in bounds), default=(nan, ""))
 
-    @cached_property
+    @property
     def expected(self) -> int:
         """Records the table needs."""
-        return len(self.rows) * sum(self.seeds.values())
+        return len(self.cells)
+
+    @property
+    def found(self) -> int:
+        """Records it has of those."""
+        return self.expected - len(self.missing)
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
-        """Names of the records that are not there."""
-        columns = ("task", "gpus", "placer", "seed")
-        found = set(zip(*(self.records[c] for c in columns), strict=True))
-        return tuple(
-            f"{row.gpus}gpu/{row.task}/{placer}/seed{seed}"
-            for row in self.rows
-            for placer, seeds in self.seeds.items()
-            for seed in range(seeds)
-            if (row.task, row.gpus, placer, seed) not in found
-        )
+        """Names of the cells without a record."""
+        found = {Cell(*key) for key in zip(*(self.records[c] for c in _CELL), strict=True)}
+        return tuple(cell.name for cell in self.cells if cell not in found)
+
+
+_CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
+
+
+def _key(cell: Cell) -> tuple[str, int, str]:
+    return cell.task, cell.gpus, cell.placer
+
+
+def _rows(printed: pd.DataFrame) -> tuple[Row, ...]:
+    pairs = printed[printed["gpus"] > 0].drop_duplicates(["task", "gpus"])
+    columns = (pairs["task"], pairs["gpus"], pairs["printed_task"])
+    return tuple(Row(str(t), int(g), str(p)) for t, g, p in zip(*columns, strict=True))

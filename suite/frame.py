@@ -35,11 +35,11 @@ PUBLISHED = (
 def load_records(results: Path) -> pd.DataFrame:
     """Read every record under ``results``: one row each, sorted by cell.
 
-    Columns are CELL and FIELDS (names and units of docs/formats.md); mappings and lists stay as
-    they are. InputError names a file that is not a whole record.
+    Columns are CELL, FIELDS (names and units of docs/formats.md; mappings and lists stay as they
+    are) and ``path``, the record's file. InputError names a file that is not a whole record.
     """
     rows = [_row(path) for path in sorted(results.glob("*/*/*gpu/*/*/seed*.json"))]
-    frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS])
+    frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])
     return frame.sort_values(list(CELL), ignore_index=True)
 
 
@@ -49,7 +49,7 @@ def _row(path: Path) -> dict[str, Any]:
     if not set(CELL) <= set(cell):
         raise InputError(f"{path} does not say which cell it is; delete it and run again")
     known = {name: value for name, value in record.items() if name in FIELDS and value is not None}
-    return {name: cell[name] for name in CELL} | FIELDS | known
+    return {name: cell[name] for name in CELL} | FIELDS | known | {"path": str(path)}
 
 
 def load_published(results: Path) -> pd.DataFrame:

@@ -45,6 +45,7 @@ METRICS = {
         Metric("ratio_to_published", "ours / published", "", "", ".2f"),
         Metric("ratio_to_bound", "step time / lower bound", "", "lower", ".2f"),
         Metric("runtime_reduction", "runtime reduction", "%", "higher", ".1f"),
+        Metric("improvement", "improvement", "%", "higher", ".1f"),
         Metric("peak_memory", "peak memory", "bytes", "lower", ".1f", 1e9),
         Metric("memory_share", "peak memory / capacity", "", "lower", ".0%"),
         Metric("utilisation", "share of time busy", "", "higher", ".0%"),

@@ -9,6 +9,7 @@ from math import nan
 
 import pandas as pd
 
+from suite.bootstrap import median_interval
 from suite.metrics import Metric
 
 WORDS = {"oom": "OOM", "timeout": "time-out", "not_given": "-", "not_run": "not run"}
@@ -68,16 +69,39 @@ class Outcome:
         """Smallest and largest single measurement, in seconds; NaN when there is none."""
         return (self.samples[0], self.samples[-1]) if self.samples else (nan, nan)
 
+    @property
+    def confidence(self) -> tuple[float, float]:
+        """Bootstrap 95 % interval of the median over seeds, in seconds; NaN for one seed."""
+        return median_interval(self.values)
+
+    @property
+    def counts(self) -> str:
+        """The valid records counted, then the failures."""
+        lost = [f"{n} {word(s)}" for s, n in Counter(self.failures).items()]
+        return ", ".join([f"n={len(self.values)}", *lost])
+
     def text(self, metric: Metric) -> str:
         """Print the cell: a value, a median with spread and n, or the word of the failure."""
-        lost = [f"{n} {word(s)}" for s, n in Counter(self.failures).items()]
-        if not self.values:
-            return ", ".join(lost) if len(lost) > 1 else word(self.status)
-        printed = metric.format(self.median)
-        if self.found == 1:
-            return printed
+        if not self.values or self.found == 1:
+            return self._single(metric)
         low, high = metric.format(self.values[0]), metric.format(self.values[-1])
-        return f"{printed} [{low}-{high}, " + ", ".join([f"n={len(self.values)}", *lost]) + "]"
+        return f"{metric.format(self.median)} [{low}-{high}, {self.counts}]"
+
+    def learned_text(self, metric: Metric) -> str:
+        """Print the cell of a placer that learns: median [95 % interval], best seed, n."""
+        if not self.values or self.found == 1:
+            return self._single(metric)
+        low, high = (metric.format(v) for v in self.confidence)
+        interval = f" [{low}-{high}]" if len(self.values) > 1 else ""
+        printed = f"{metric.format(self.median)}{interval}"
+        return f"{printed}, best {metric.format(self.values[0])}, {self.counts}"
+
+    def _single(self, metric: Metric) -> str:
+        """The one value, or the failures; their number where they differ."""
+        if self.values:
+            return metric.format(self.median)
+        lost = [f"{n} {word(s)}" for s, n in Counter(self.failures).items()]
+        return ", ".join(lost) if len(lost) > 1 else word(self.status)
 
 
 @dataclass(frozen=True)
@@ -110,9 +134,8 @@ def ratio(ours: Outcome, theirs: Printed) -> float:
     return ours.median / theirs.value
 
 
-def beside(ours: Outcome, theirs: Printed, metric: Metric, best: bool = False) -> str:
-    """Print ours, then in brackets the published value and ours / published."""
-    number = ours.text(metric)
+def beside(number: str, ours: Outcome, theirs: Printed, best: bool = False) -> str:
+    """Print ``number``, ours, then in brackets the published value and ours / published."""
     number = f"**{number}**" if best else number
     times = ratio(ours, theirs)
     return (

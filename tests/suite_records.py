@@ -13,14 +13,20 @@ GIB = 2**30
 
 
 def record(
-    task: str, placer: str, seconds: float | None, seed: int = 0, **more: Any
+    task: str,
+    placer: str,
+    seconds: float | None,
+    seed: int = 0,
+    *,
+    grid: str = "quick",
+    **more: Any,
 ) -> dict[str, Any]:
     """A record of one cell; ``more`` overrides its fields."""
     devices = ["cpu:0", *(f"gpu:{i}" for i in range(GPUS[task]))]
     return {
         "format": "placebench-record-1",
         "cell": {
-            "grid": "quick",
+            "grid": grid,
             "machine": "k40",
             "gpus": GPUS[task],
             "task": task,
@@ -77,6 +83,13 @@ def write(results: Path, *records: dict[str, Any]) -> None:
     """Write records where their cells say."""
     for one in records:
         write_record(one, None, Cell(**one["cell"]).path(results))
+
+
+def over_capacity(task: str) -> dict[str, Any]:
+    """What an OOM record says otherwise."""
+    devices = record(task, "gpu_only", 1.0)["capacity"]
+    peak = dict.fromkeys(devices, 0) | {"gpu:0": 5 * GIB}
+    return {"status": "oom", "oom": ["gpu:0"], "peak_memory": peak}
 
 
 def failed(task: str, placer: str, status: str, reason: str) -> dict[str, Any]:

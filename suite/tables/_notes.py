@@ -24,6 +24,29 @@ def completeness(comparison: Comparison) -> str:
     return f"**Incomplete**: {text} Missing: {shown}."
 
 
+def effort(comparison: Comparison, heads: Mapping[str, str]) -> str:
+    """Grid, seeds and evaluated placements behind the cells of each learned placer."""
+    lines = []
+    for placer, head in heads.items():
+        rows: dict[str, list[str]] = {}
+        for row in comparison.rows:
+            mine = comparison.of_cell(row, placer)
+            if not mine.empty:
+                rows.setdefault(_effort(mine), []).append(row.label)
+        spent = [f"{text} ({', '.join(labels)})" for text, labels in rows.items()]
+        lines.append(f"{head}: {'; '.join(spent) or 'no record yet'}")
+    return "; ".join(lines) + "."
+
+
+def _effort(records: pd.DataFrame) -> str:
+    """The records are of one grid, one task and one placer."""
+    counts = [int(n) for n in records["evaluations"].dropna()] or [0]
+    least, most = f"{min(counts):,}", f"{max(counts):,}"
+    each = most if least == most else f"{least} to {most}"
+    seeds = f"{len(records)} seed{'s' * (len(records) > 1)}"
+    return f"grid `{records['grid'].iloc[0]}`, {seeds}, {each} evaluated placements each"
+
+
 def failures(records: pd.DataFrame) -> list[str]:
     """Statuses counted; then the reason of every outcome that is neither ok nor OOM."""
     counts = Counter(str(s) for s in records["status"])
@@ -54,9 +77,8 @@ def close_calls(comparison: Comparison, heads: Mapping[str, str], margin: float 
     """Cells whose fullest device is within ``margin`` of its capacity, on either side."""
     found = []
     for row in comparison.rows:
-        mine = comparison.of_row(row)
         for placer, head in heads.items():
-            share, _, _ = fullest(mine[mine["placer"] == placer])
+            share, _, _ = fullest(comparison.of_cell(row, placer))
             if abs(share - 1) <= margin:
                 found.append(f"{row.label} {head} {share:.1%}")
     text = f"Verdicts that {margin:.0%} more or less memory would turn: "

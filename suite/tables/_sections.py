@@ -47,8 +47,7 @@ def memory_section(comparison: Comparison, heads: Mapping[str, str]) -> Section:
     """The fullest device of each cell; ``heads`` maps placers to column heads."""
     rows = []
     for row in comparison.rows:
-        mine = comparison.of_row(row)
-        cells = [_fullest_text(mine[mine["placer"] == placer]) for placer in heads]
+        cells = [_fullest_text(comparison.of_cell(row, placer)) for placer in heads]
         rows.append((row.label, *cells))
     return Section(
         "Peak memory",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from suite_records import GIB, GPUS, failed, record, write
+from suite_records import GIB, GPUS, failed, over_capacity, record, write
 
 from suite.cli import main
 from suite.errors import InputError
@@ -14,8 +14,8 @@ from suite.frame import load_published, load_records
 from suite.grid import load_grid
 from suite.report import build_table, write_reports
 from suite.tables import hdp_table1
+from suite.tables.hdp_table1 import GRIDS
 
-ONE_SEED = ("cpu_only", "human_expert", "scotch", "mincut", "metis", "best_of_random")
 PUBLISHED = Path("results/published").resolve()
 
 
@@ -32,22 +32,26 @@ def cells(table, section, label):
     return {h.split(" [")[0]: c for h, c in zip(found.header, row, strict=True)}
 
 
-def over_capacity(task):
-    devices = record(task, "gpu_only", 1.0)["capacity"]
-    peak = dict.fromkeys(devices, 0) | {"gpu:0": 5 * GIB}
-    return {"status": "oom", "oom": ["gpu:0"], "peak_memory": peak}
+def planned(placers):
+    """The cells of a table: for each task and placer those of the first grid that plans it."""
+    first, cells = {}, [job.cell for grid in GRIDS for job in load_grid(grid).jobs]
+    for cell in cells:
+        first.setdefault((cell.task, cell.placer), cell.grid)
+    return [c for c in cells if c.placer in placers and first[c.task, c.placer] == c.grid]
 
 
-def full(seconds=2.0):
-    """Every record of the table, all equal in time, the NMT tasks OOM on one GPU."""
+def full(placers=hdp_table1.PLACERS, seconds=2.0):
+    """Every record of the table, all equal in time but random, the NMT tasks OOM on one GPU."""
     made = []
-    for task in GPUS:
-        for placer in ONE_SEED:
-            made.append(record(task, placer, seconds))
-        more = over_capacity(task) if task.startswith("nmt") else {}
-        made.append(record(task, "gpu_only", seconds, **more))
-        made += [record(task, "random", seconds + seed, seed) for seed in range(10)]
+    for cell in planned(placers):
+        oom = cell.placer == "gpu_only" and cell.task.startswith("nmt")
+        more = over_capacity(cell.task) if oom else {}
+        time = seconds + cell.seed * (cell.placer == "random")
+        made.append(record(cell.task, cell.placer, time, cell.seed, grid=cell.grid, **more))
     return made
+
+
+COUNT = len(planned(hdp_table1.PLACERS))
 
 
 def test_cell_shows_ours_published_and_ratio(results):
@@ -56,8 +60,8 @@ def test_cell_shows_ours_published_and_ratio(results):
     assert row["CPU Only"] == "0.63 (0.61, x1.03)"
     assert row["GPU Only"] == "missing (0.15)"
     assert row["#GPUs"] == "2"
-    assert row["Hierarchical Planner"] == "not run (0.13)"
-    assert row["Runtime Reduction"] == "not run (16.3%)"
+    assert row["Hierarchical Planner"] == "missing (0.13)"
+    assert row["Runtime Reduction"] == "missing (16.3%)"
 
 
 def test_words_stand_where_there_is_no_time(results):
@@ -90,25 +94,27 @@ def test_random_prints_median_spread_and_failures(results):
 
 def test_missing_records_are_counted_and_named(results):
     made = full()
-    write(results, *made[:-1])
+    lost = made.pop(next(i for i, one in enumerate(made) if one["cell"]["placer"] == "scotch"))
+    write(results, *made)
     table = build_table("hdp_table1", results)
-    assert (table.found, table.expected) == (101, 102)
-    assert any("101 of 102" in n and "8gpu/nmt_8/random/seed9" in n for n in table.notes)
-    write(results, made[-1])
+    assert (table.found, table.expected) == (COUNT - 1, COUNT)
+    name = f"quick/k40/2gpu/{lost['cell']['task']}/scotch/seed0"
+    assert any(f"{COUNT - 1} of {COUNT}" in n and name in n for n in table.notes)
+    write(results, lost)
     table = build_table("hdp_table1", results)
-    assert (table.found, table.expected) == (102, 102)
-    assert "102 of 102 records are there." in table.notes
+    assert (table.found, table.expected) == (COUNT, COUNT)
+    assert f"{COUNT} of {COUNT} records are there." in table.notes
 
 
-def test_the_table_expects_the_cells_of_its_grid():
-    cells = [job.cell for job in load_grid(hdp_table1.GRID).jobs]
-    published = load_published(PUBLISHED.parent)
-    table = hdp_table1.table(load_records(PUBLISHED), published)
-    assert table.expected == len(cells) == len(set(cells))
-    assert {(c.machine, c.placer) for c in cells} == {("k40", p) for p in hdp_table1.SEEDS}
-    for placer, seeds in hdp_table1.SEEDS.items():
-        assert {c.seed for c in cells if c.placer == placer} == set(range(seeds))
+def test_the_table_expects_the_cells_of_its_grids(results):
+    table = build_table("hdp_table1", results)
+    assert (table.found, table.expected) == (0, COUNT)
+    cells = planned(hdp_table1.PLACERS)
     assert {c.task: c.gpus for c in cells} == GPUS
+    assert {c.grid for c in cells if c.placer == "hdp"} == {"reference"}
+    assert {c.grid for c in cells if c.placer == "scotch"} == {"quick"}
+    for placer, seeds in {"hdp": 3, "random": 10, "scotch": 1}.items():
+        assert {c.seed for c in cells if c.placer == placer} == set(range(seeds))
 
 
 def test_other_grids_machines_and_gpu_counts_stay_out(results):
@@ -135,10 +141,65 @@ def test_bold_only_without_overlap(results):
 
 
 def test_learned_planner_fills_its_columns(results):
-    write(results, record("nmt_2", "human_expert", 2.0), record("nmt_2", "hdp", 0.5))
+    write(results, record("nmt_2", "human_expert", 2.0))
+    write(results, record("nmt_2", "hdp", 0.5, grid="reference"))
     row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (2-layer)")
     assert row["Hierarchical Planner"] == "**0.50** (0.84, x0.60)"
     assert row["Runtime Reduction"] == "75.0% (60.6%)"
+
+
+def test_learned_cell_shows_median_interval_best_and_failures(results):
+    write(results, record("nmt_2", "human_expert", 2.0), record("nmt_2", "scotch", 2.5))
+    seeds = [record("nmt_2", "hdp", s, i, grid="reference") for i, s in enumerate((1.7, 1.2, 1.0))]
+    write(results, *seeds)
+    row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (2-layer)")
+    assert row["Hierarchical Planner"] == "**1.20 [1.00-1.70], best 1.00, n=3** (0.84, x1.43)"
+    assert row["Runtime Reduction"] == "40.0% (60.6%)"
+    write(results, record("nmt_2", "hdp", 1.7, 0, grid="reference", **over_capacity("nmt_2")))
+    write(results, record("nmt_2", "hdp", 1.2, 1, grid="reference", **over_capacity("nmt_2")))
+    row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (2-layer)")
+    assert row["Hierarchical Planner"] == "**1.00, best 1.00, n=1, 2 OOM** (0.84, x1.19)"
+
+
+def test_reduction_is_negative_when_the_best_other_column_is_faster(results):
+    write(results, record("nmt_8", "scotch", 2.0), record("nmt_8", "human_expert", 4.0))
+    write(results, record("nmt_8", "hdp", 2.5, grid="reference"))
+    row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (8-layer)")
+    assert row["Runtime Reduction"] == "-25.0% (-4.9%)"
+    write(results, record("nmt_8", "hdp", 2.5, grid="reference", **over_capacity("nmt_8")))
+    row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (8-layer)")
+    assert row["Runtime Reduction"] == "OOM (-4.9%)"
+
+
+def test_a_cell_comes_from_the_first_grid_that_has_it(results):
+    write(results, record("nmt_2", "hdp", 1.0, evaluations=80))
+    table = build_table("hdp_table1", results)
+    assert cells(table, "The paper's table", "NMT (2-layer)")["Hierarchical Planner"] == (
+        "1.00 (0.84, x1.19)"
+    )
+    assert effort(table) == "grid `quick`, 1 seed, 80 evaluated placements each (NMT (2-layer))"
+    for seed, count in enumerate((4000, 3996)):
+        write(results, record("nmt_2", "hdp", 3.0, seed, grid="reference", evaluations=count))
+    table = build_table("hdp_table1", results)
+    assert cells(table, "The paper's table", "NMT (2-layer)")["Hierarchical Planner"] == (
+        "3.00 [3.00-3.00], best 3.00, n=2 (0.84, x3.57)"
+    )
+    assert effort(table).startswith("grid `reference`, 2 seeds, 3,996 to 4,000 evaluated")
+
+
+def effort(table):
+    """What the notes say about the Hierarchical Planner's search."""
+    note = next(n for n in table.notes if n.startswith("Learned cells"))
+    return note.partition("Hierarchical Planner: ")[2].partition("; HDP, tuned")[0]
+
+
+def test_additional_learned_planners_have_their_columns(results):
+    for seed in range(2):
+        write(results, record("rnnlm", "hdp_tuned", 1.5 + seed, seed, grid="reference"))
+    write(results, record("rnnlm", "colocrl", 1.75))
+    row = cells(build_table("hdp_table1", results), "Learned, not in the paper", "RNNLM")
+    assert row["HDP, tuned"] == "2.00 [1.50-2.50], best 1.50, n=2"
+    assert row["ColocRL"] == "1.75"
 
 
 def test_bound_graph_and_memory_sections(results):
@@ -248,8 +309,8 @@ def test_reports_of_few_records_still_come_out(results, some):
     write(results, *full()[:some])
     report = write_reports(results, results.parent / "reports")
     index = (results.parent / "reports" / "README.md").read_text()
-    assert f"{some} of 102" in index
-    assert report.missing == (f"hdp_table1: {102 - some} of 102 records are missing",)
+    assert f"{some} of {COUNT}" in index
+    assert f"hdp_table1: {COUNT - some} of {COUNT} records are missing" in report.missing
     assert "| Inception-V3 " in report.text
     for path in report.written:
         assert path.name == "README.md" or path.name in index
@@ -292,7 +353,7 @@ def test_the_command_prints_the_table_and_what_it_wrote(results, capsys):
     printed = capsys.readouterr().out
     assert "| Inception-V3  | 0.63 (0.61, x1.03) |" in printed
     assert f"wrote {output / 'hdp_table1.md'}" in printed
-    assert "hdp_table1: 101 of 102 records are missing" in printed
+    assert f"hdp_table1: {COUNT - 1} of {COUNT} records are missing" in printed
 
 
 def test_an_unknown_table_is_refused(results):
