@@ -59,8 +59,8 @@ class Display:
         from rich.console import Group
         from rich.text import Text
 
-        lines = (f"{name} {line}" for name, line in sorted(self._lines.items()))
-        return Group(*(Text(x, no_wrap=True, overflow="ellipsis") for x in lines), self._bar)
+        lines = (Text(f"{name} {line}") for name, line in sorted(self._lines.items()))
+        return Group(*lines, self._bar)
 
     def searching(self, name: str, progress: Progress) -> None:
         """Show where a search is."""
