@@ -1,0 +1,59 @@
+"""The problem and the placement behind a record, read from files; nothing is captured for it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+from suite.arrays import Ints
+from suite.cache import graph_path
+from suite.errors import InputError
+from suite.graph import OpGraph
+from suite.graph_file import load_graph_file
+from suite.machine import Machine
+from suite.placement import Placement
+from suite.problem import Problem
+from suite.record import read_devices
+from suite.registry import tasks
+from suite.run import kept_graph
+
+
+def recorded(record: Mapping[Hashable, Any]) -> tuple[Problem, Ints]:
+    """Return the problem and the placement (int32[ops]) of a row of a record frame.
+
+    The graph is the one that the results keep, else the cached one; it is never captured here,
+    since a report must not take minutes. InputError says in words without paths what is missing.
+    """
+    cell = "/".join(str(record[name]) for name in ("grid", "task", "placer"))
+    cell += f"/seed{record['seed']}"
+    machine = Machine.load(str(record["machine"])).with_gpus(int(record["gpus"]))
+    problem = Problem.create(_graph(record), machine)
+    try:
+        devices = read_devices(Path(record["path"]))
+    except InputError:
+        raise InputError(
+            f"The placement of {cell} is missing or damaged; run the cell again"
+        ) from None
+    return problem, Placement.of(problem, devices).devices
+
+
+def _graph(record: Mapping[Hashable, Any]) -> OpGraph:
+    task, wanted = str(record["task"]), str(record["graph"].get("fingerprint", ""))
+    kept = kept_graph(Path(record["path"]).parents[4], task, wanted)
+    places = [kept, graph_path(task)] if task in tasks() else [kept]
+    found = next((path for path in places if path.exists()), None)
+    if found is None:
+        raise InputError(
+            f"The graph of {task} is not cached here: `placebench graph {task}` captures it"
+        )
+    try:
+        graph = load_graph_file(found)
+    except InputError:
+        raise InputError(f"The cached graph of {task} is damaged; capture it again") from None
+    if graph.fingerprint != wanted:
+        raise InputError(
+            f"The graph of {task} here is not the recorded one: the model, its capture or"
+            " TensorFlow have changed; run the cell again"
+        )
+    return graph
