@@ -32,7 +32,7 @@ HEADER = (
 
 TITLE = "Why the Hierarchical Planner learns"
 LEAD = """\
-HDP on the 2-layer NMT with settings changed, 1,000 evaluated placements per seed. The paper gives
+HDP on the 2-layer NMT with settings changed, 500 evaluated placements per seed. The paper gives
 neither the scale of its embeddings nor the start of its baseline; `paper` has those of the choices
 here under which it learns. Seconds of one training step over seeds, lower is better; at which
 evaluated placement the best was found; share of placements that ran out of memory; groups in use
