@@ -20,7 +20,8 @@ class Metric:
     better: str
     """``lower``, ``higher``, or empty where neither is better."""
     pattern: str
-    """Format specification of the printed value, after division by ``scale``."""
+    """Format specification of the printed value, after division by ``scale``; ``z`` in it prints
+    what rounds to zero without a sign."""
     scale: float = 1.0
     """Stored value / printed value: 1e9 prints bytes as GB."""
 
@@ -44,8 +45,9 @@ METRICS = {
         Metric("lower_bound", "lower bound", "s", "", ".3f"),
         Metric("ratio_to_published", "ours / published", "", "", ".2f"),
         Metric("ratio_to_bound", "step time / lower bound", "", "lower", ".2f"),
-        Metric("runtime_reduction", "runtime reduction", "%", "higher", ".1f"),
-        Metric("improvement", "improvement", "%", "higher", ".1f"),
+        Metric("runtime_reduction", "runtime reduction", "%", "higher", "z.1f"),
+        Metric("improvement", "improvement", "%", "higher", "z.1f"),
+        Metric("speedup", "speed-up", "%", "higher", "z.1f"),
         Metric("peak_memory", "peak memory", "bytes", "lower", ".1f", 1e9),
         Metric("memory_share", "peak memory / capacity", "", "lower", ".0%"),
         Metric("utilisation", "share of time busy", "", "higher", ".0%"),

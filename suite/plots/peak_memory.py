@@ -30,7 +30,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     for ax, row in zip(axes, comparison.rows, strict=True):
         _panel(ax, comparison, row)
     figure.legend(handles=_legend(), loc="outside upper center", ncols=4)
-    figure.supxlabel("peak memory / capacity (random: every seed)", fontsize=10)
+    figure.supxlabel("peak memory / capacity (of several seeds: every one)", fontsize=10)
     return figure
 
 

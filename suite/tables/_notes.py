@@ -33,7 +33,10 @@ def effort(comparison: Comparison, heads: Mapping[str, str]) -> str:
             mine = comparison.of_cell(row, placer)
             if not mine.empty:
                 rows.setdefault(_effort(mine), []).append(row.label)
-        spent = [f"{text} ({', '.join(labels)})" for text, labels in rows.items()]
+        spent = [
+            text + f" ({', '.join(labels)})" * (len(labels) < len(comparison.rows))
+            for text, labels in rows.items()
+        ]
         lines.append(f"{head}: {'; '.join(spent) or 'no record yet'}")
     return "; ".join(lines) + "."
 

@@ -166,6 +166,9 @@ def test_reduction_is_negative_when_the_best_other_column_is_faster(results):
     write(results, record("nmt_8", "hdp", 2.5, grid="reference"))
     row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (8-layer)")
     assert row["Runtime Reduction"] == "-25.0% (-4.9%)"
+    write(results, record("nmt_8", "hdp", 2.0000001, grid="reference"))
+    row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (8-layer)")
+    assert row["Runtime Reduction"] == "0.0% (-4.9%)"
     write(results, record("nmt_8", "hdp", 2.5, grid="reference", **over_capacity("nmt_8")))
     row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (8-layer)")
     assert row["Runtime Reduction"] == "OOM (-4.9%)"
