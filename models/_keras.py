@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+
+def layer_of(network: str, name: str) -> str | None:
+    """The Keras layer of an operation in the call of ``network``; None outside of it.
+
+    A layer's operations are ``NETWORK_1/LAYER_1/...``: the training step calls it a second time.
+    """
+    scope = re.match(rf"{network}_\d+/([^/]+)_\d+(?:/|$)", name)
+    return scope[1] if scope else None
+
+
+def number_of(layer: str) -> int:
+    """The number at the end of an automatic layer name: 0 for conv2d, 3 for conv2d_3."""
+    number = re.search(r"_(\d+)$", layer)
+    return int(number[1]) if number else 0
 
 
 def training_step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,6 +62,51 @@ def lookup(table: Any, scope: str, tokens: Any) -> list[Any]:
         with tf.name_scope(f"{scope}/step_{step}"):
             embedded.append(tf.gather(table, column))
     return embedded
+
+
+class Softmax:
+    """Projection to the vocabulary and mean cross entropy."""
+
+    def __init__(self, parameters: Parameters, units: int, vocabulary: int) -> None:
+        """Create kernel [units, vocabulary] and bias [vocabulary]."""
+        self.kernel = parameters.create("softmax/kernel", [units, vocabulary])
+        self.bias = parameters.create("softmax/bias", [vocabulary])
+
+    def loss(self, outputs: Sequence[Any], labels: Any) -> Any:
+        """One product per step of float32[batch, units]; ``labels`` is int32[batch, steps]."""
+        import tensorflow as tf
+
+        with tf.name_scope("softmax"):
+            kernel, bias = self.kernel.read_value(), self.bias.read_value()
+            columns = tf.unstack(labels, axis=1)
+        losses = []
+        for step, (output, column) in enumerate(zip(outputs, columns, strict=True)):
+            with tf.name_scope(f"softmax/step_{step}"):
+                logits = tf.nn.bias_add(tf.matmul(output, kernel), bias)
+                losses.append(
+                    tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(column, logits))
+                )
+        with tf.name_scope("softmax"):
+            return tf.add_n(losses) / len(losses)
+
+    def joint_loss(self, outputs: Sequence[Any], labels: Any) -> Any:
+        """One product over all steps, with the arguments of :meth:`loss`."""
+        import tensorflow as tf
+
+        with tf.name_scope("softmax"):
+            hidden = tf.concat(outputs, 0)
+            logits = tf.nn.bias_add(tf.matmul(hidden, self.kernel), self.bias)
+            flat = tf.reshape(tf.transpose(labels), [-1])
+            return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(flat, logits))
+
+
+def step_block(name: str) -> str | None:
+    """Name one co-location group per step of whatever is unrolled (ColocRL, section 3.3).
+
+    That is each LSTM cell, embedding lookup, attention step and softmax step.
+    """
+    step = re.match(r".*/step_\d+(?=/)", name)
+    return step and step[0]
 
 
 def minimise(loss: Any, parameters: Parameters, adam: Adam) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models._recurrent import LSTM, Adam, Parameters, lookup, minimise
+from models._recurrent import LSTM, Adam, Parameters, Softmax, lookup, minimise, step_block
 from suite.arrays import Ints
 from suite.graph import OpGraph
 from suite.model import by_scope
@@ -20,9 +20,9 @@ class NMT:
     layers: int
     """LSTM layers in the encoder, and as many in the decoder."""
     gpus: int
-    """GPUs of HDP's Table 1."""
+    """GPUs that the paper placed it on (ColocRL: also 4)."""
     paper_ops: int | None
-    """HDP, section 4."""
+    """HDP, section 4; ColocRL, Table 1."""
     batch: int = 64
     """Sentence pairs per step (ColocRL)."""
     units: int = 1024
@@ -30,8 +30,9 @@ class NMT:
     steps: int = 40
     """Source and target length (ColocRL)."""
     vocabulary: int = 50_000
-    """Words per language. Not given by HDP; at the 32,000 word pieces of ColocRL's end-to-end run
-    the two-layer model needs 8.7 GB here and would not run out of a K40's memory, as published."""
+    """Words per language. Not given by the papers; at the 32,000 word pieces of ColocRL's
+    end-to-end run the two-layer model needs 8.7 GB here and would not run out of the memory of one
+    K40 or K80 GPU, as published."""
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -45,21 +46,30 @@ class NMT:
         )
 
     def expert(self, graph: OpGraph, gpus: int) -> Ints:
-        """Each LSTM layer on its own GPU (HDP, section 4.1).
+        """Each LSTM layer on its own GPU (HDP, section 4.1; ColocRL, section 4.2).
 
-        Layer i of the encoder and of the decoder share a GPU; attention and softmax go with the
-        last layer, the embeddings with the first. With fewer GPUs than layers, neighbours share.
+        Layer i of the encoder and of the decoder share a GPU unless there are GPUs for all of
+        them; attention and softmax go with the last layer, the embeddings with the first. With
+        fewer GPUs than layers, neighbours share.
         """
+        apart = gpus >= 2 * self.layers
+        parts = self.layers * (2 if apart else 1)
+        used = min(gpus, parts)
 
         def gpu_of(name: str) -> int | None:
-            layer = re.match(r"(?:encoder|decoder)/layer_(\d+)/", name)
+            layer = re.match(r"(encoder|decoder)/layer_(\d+)/", name)
             if layer:
-                return int(layer[1]) * gpus // self.layers
+                after = self.layers if apart and layer[1] == "decoder" else 0
+                return (after + int(layer[2])) * used // parts
             if re.match("attention|softmax", name):
-                return gpus - 1
+                return used - 1
             return 0 if name.startswith("embedding") else None
 
         return by_scope(graph, gpu_of)
+
+    def block(self, name: str) -> str | None:
+        """One group per step of each LSTM layer, embedding, attention and softmax."""
+        return step_block(name)
 
     def build(self) -> tuple[Any, list[Any]]:
         """Return one training step (a ``tf.function``) and the specifications of its inputs."""
@@ -139,34 +149,9 @@ class Attention:
         return mixed
 
 
-class Softmax:
-    """Projection to the vocabulary and cross entropy, one product per step."""
-
-    def __init__(self, parameters: Parameters, units: int, vocabulary: int) -> None:
-        """Create kernel [units, vocabulary] and bias [vocabulary]."""
-        self.kernel = parameters.create("softmax/kernel", [units, vocabulary])
-        self.bias = parameters.create("softmax/bias", [vocabulary])
-
-    def loss(self, outputs: Sequence[Any], labels: Any) -> Any:
-        """Return the mean cross entropy of all steps; ``labels`` is int32[batch, steps]."""
-        import tensorflow as tf
-
-        with tf.name_scope("softmax"):
-            kernel, bias = self.kernel.read_value(), self.bias.read_value()
-            columns = tf.unstack(labels, axis=1)
-        losses = []
-        for step, (output, column) in enumerate(zip(outputs, columns, strict=True)):
-            with tf.name_scope(f"softmax/step_{step}"):
-                logits = tf.nn.bias_add(tf.matmul(output, kernel), bias)
-                losses.append(
-                    tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(column, logits))
-                )
-        with tf.name_scope("softmax"):
-            return tf.add_n(losses) / len(losses)
-
-
 TASKS = {
     "nmt_2": NMT(layers=2, gpus=2, paper_ops=28_044),
     "nmt_4": NMT(layers=4, gpus=4, paper_ops=46_600),
     "nmt_8": NMT(layers=8, gpus=8, paper_ops=83_712),
+    "colocrl_nmt": NMT(layers=2, gpus=2, paper_ops=22_097),
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from models._keras import training_step
+from models._keras import layer_of, training_step
 from suite.arrays import Ints
 from suite.graph import OpGraph
 from suite.model import all_on_first
@@ -37,6 +38,12 @@ class ResNet152:
     def expert(self, graph: OpGraph, gpus: int) -> Ints:
         """Everything on one GPU (HDP, section 4.1)."""
         return all_on_first(graph, gpus)
+
+    def block(self, name: str) -> str | None:
+        """A residual block, as ColocRL groups a branch of Inception; other layers one by one."""
+        layer = layer_of("resnet152", name)
+        residual = layer and re.match(r"conv\d_block\d+", layer)
+        return residual[0] if residual else layer
 
     def build(self) -> tuple[Any, list[Any]]:
         """Return one training step (a ``tf.function``) and the specifications of its inputs."""

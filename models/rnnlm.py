@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from models._recurrent import LSTM, Adam, Parameters, lookup, minimise
+from models._recurrent import LSTM, Adam, Parameters, Softmax, lookup, minimise, step_block
 from suite.arrays import Ints
 from suite.graph import OpGraph
-from suite.model import all_on_first
+from suite.model import all_on_first, by_scope
 
 
 @dataclass(frozen=True)
@@ -26,27 +27,56 @@ class RNNLM:
     vocabulary: int = 10_000
     """Words; not given by the papers."""
     gpus: int = 2
-    """GPUs of HDP's Table 1."""
+    """GPUs that the papers placed it on (ColocRL: also 4)."""
     paper_ops: int | None = 9_021
-    """HDP, section 4."""
+    """HDP, section 4; ColocRL, Table 1."""
+    softmax_per_step: bool = False
+    """One softmax product per step, as ColocRL's co-location rule presupposes, or one in all."""
+    layer_per_gpu: bool = False
+    """Whether the human expert gives each layer its own GPU (ColocRL) or all one (HDP)."""
 
     @property
     def choices(self) -> tuple[str, ...]:
         """What the papers do not give."""
         return (
             f"vocabulary {self.vocabulary:,} (Penn Treebank's)",
-            "one softmax product over all steps",
+            "a softmax product per step"
+            if self.softmax_per_step
+            else "one softmax product over all steps",
             "dense embedding gradients",
+            *(["embedding with the first layer, softmax with the last"] * self.layer_per_gpu),
         )
 
     def expert(self, graph: OpGraph, gpus: int) -> Ints:
-        """Everything on one GPU.
+        """Everything on one GPU or, with ``layer_per_gpu``, each LSTM layer on its own.
 
         HDP's text (section 4.1) puts each LSTM layer on its own GPU, but its Table 1 prints the
         single-GPU time as the expert's (1.57 s; ColocRL measured 3.81 s for one layer a GPU), so
-        the printed cell can only be the single-GPU placement.
+        the printed cell can only be the single-GPU placement. ColocRL (section 4.2) does not say
+        where embedding and softmax go: with the first and the last layer, as in its NMT.
         """
-        return all_on_first(graph, gpus)
+        if not self.layer_per_gpu:
+            return all_on_first(graph, gpus)
+        used = min(gpus, self.layers)
+
+        def gpu_of(name: str) -> int | None:
+            layer = re.match(r"lstm/layer_(\d+)/", name)
+            if layer:
+                return int(layer[1]) * used // self.layers
+            if name.startswith("softmax"):
+                return used - 1
+            return 0 if name.startswith("embedding") else None
+
+        return by_scope(graph, gpu_of)
+
+    def block(self, name: str) -> str | None:
+        """One group per step of each LSTM layer and of the embedding, and the softmax or its steps.
+
+        A softmax over all steps is one step.
+        """
+        if self.softmax_per_step or not re.match("softmax/(?!kernel|bias)", name):
+            return step_block(name)
+        return "softmax"
 
     def build(self) -> tuple[Any, list[Any]]:
         """Return one training step (a ``tf.function``) and the specifications of its inputs."""
@@ -57,8 +87,8 @@ class RNNLM:
         cells = [
             LSTM(parameters, f"lstm/layer_{i}", self.units, self.units) for i in range(self.layers)
         ]
-        weights = parameters.create("softmax/kernel", [self.units, self.vocabulary])
-        bias = parameters.create("softmax/bias", [self.vocabulary])
+        softmax = Softmax(parameters, self.units, self.vocabulary)
+        loss_of = softmax.loss if self.softmax_per_step else softmax.joint_loss
         adam = Adam(parameters.variables)
         tokens = tf.TensorSpec([self.batch, self.steps], tf.int32)
 
@@ -68,16 +98,14 @@ class RNNLM:
             for cell in cells:
                 zeros = tf.zeros([self.batch, self.units])
                 outputs, _ = cell.unroll(outputs, (zeros, zeros))
-            with tf.name_scope("softmax"):
-                hidden = tf.concat(outputs, 0)
-                logits = tf.nn.bias_add(tf.matmul(hidden, weights), bias)
-                labels = tf.reshape(tf.transpose(targets), [-1])
-                losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-                loss = tf.reduce_mean(losses)
+            loss = loss_of(outputs, targets)
             minimise(loss, parameters, adam)
             return loss
 
         return step, [tokens] * 2
 
 
-TASKS = {"rnnlm": RNNLM()}
+TASKS = {
+    "rnnlm": RNNLM(),
+    "colocrl_rnnlm": RNNLM(paper_ops=8_943, softmax_per_step=True, layer_per_gpu=True),
+}

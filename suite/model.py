@@ -25,7 +25,7 @@ class Model(Protocol):
 
     @property
     def paper_ops(self) -> int | None:
-        """Operations of the paper's graph (HDP, section 4), where it says."""
+        """Operations of the paper's graph, where it says."""
         ...
 
     @property
@@ -39,6 +39,14 @@ class Model(Protocol):
 
     def expert(self, graph: OpGraph, gpus: int) -> Ints:
         """Return the human expert's GPU number of every operation, CPU (-1) for the CPU."""
+        ...
+
+    def block(self, name: str) -> str | None:
+        """Name the hand-made co-location group of a forward operation; None: it has none.
+
+        ColocRL's rules for each model (section 3.3). A gradient's name arrives without what
+        TensorFlow puts before the scope that it differentiates (:mod:`suite.colocate`).
+        """
         ...
 
 

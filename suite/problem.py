@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.arrays import Bools, Floats, Ints, digest, frozen
+from suite.colocate import Rule, colocation_groups
 from suite.costs import op_seconds
 from suite.errors import InputError
 from suite.graph import OpGraph
@@ -28,6 +29,8 @@ class Problem:
     """float64[ops, devices]: time of each operation; infinite where there is no kernel."""
     expert: Ints | None = None
     """int32[ops]: the human expert's devices, where the model has one."""
+    rule: Rule | None = None
+    """The hand-made co-location group of an operation, where the model has such rules."""
 
     def __post_init__(self) -> None:
         """Freeze the costs; InputError on absurd ones, or when a class fits no device."""
@@ -45,9 +48,20 @@ class Problem:
             )
 
     @classmethod
-    def create(cls, graph: OpGraph, machine: Machine, expert: Ints | None = None) -> Problem:
+    def create(
+        cls,
+        graph: OpGraph,
+        machine: Machine,
+        expert: Ints | None = None,
+        rule: Rule | None = None,
+    ) -> Problem:
         """Cost every operation on every device with the analytic model of :mod:`suite.costs`."""
-        return cls(graph, machine, op_seconds(graph, machine), expert)
+        return cls(graph, machine, op_seconds(graph, machine), expert, rule)
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """int64[ops]: co-location groups by ColocRL's heuristics (:mod:`suite.colocate`)."""
+        return colocation_groups(self.graph, self.rule)
 
     @cached_property
     def allowed(self) -> Bools:

@@ -49,7 +49,9 @@ def make_problem(name: str, machine: str, gpus: int, graph_file: str | None = No
     """Return the problem of a task on a machine, the expert's placement included."""
     graph = load_task_graph(name, graph_file)
     target = Machine.load(machine).with_gpus(gpus)
-    return Problem.create(graph, target, None if graph_file else expert(graph, target, name))
+    if graph_file is not None:
+        return Problem.create(graph, target)
+    return Problem.create(graph, target, expert(graph, target, name), task(name).block)
 
 
 def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:

@@ -122,7 +122,7 @@ def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
     if arguments.gpus is None:
         machine = machine.with_gpus(min(task(loaded.task).gpus, len(machine.gpus)))
     experts = expert(loaded.graph, machine, loaded.task)
-    return loaded, Problem.create(loaded.graph, machine, experts)
+    return loaded, Problem.create(loaded.graph, machine, experts, task(loaded.task).block)
 
 
 def about(loaded: Loaded, problem: Problem) -> str:

@@ -167,6 +167,9 @@ def test_the_tasks_have_the_papers_sizes():
     sizes = {"batch": 64, "units": 1024, "steps": 40}
     for layers, ops in ((2, 28_044), (4, 46_600), (8, 83_712)):
         papers[f"nmt_{layers}"] = sizes | {"layers": layers, "gpus": layers, "paper_ops": ops}
+    papers["colocrl_rnnlm"] = papers["rnnlm"] | {"paper_ops": 8_943}
+    papers["colocrl_nmt"] = papers["nmt_2"] | {"paper_ops": 22_097}
+    papers["colocrl_inception_v3"] = {"batch": 32, "image_size": 299, "paper_ops": 31_180}
     for name, expected in papers.items():
         assert {k: getattr(tasks()[name], k) for k in expected} == expected
 
