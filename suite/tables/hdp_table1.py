@@ -17,7 +17,7 @@ GRIDS = ("reference", "quick")
 """A cell comes from the first of them that has records of it."""
 MACHINE = "k40"
 FITTED = {"cpu_only": "CPU Only", "gpu_only": "GPU Only"}
-"""Columns whose published values the machine was fitted to (benchmarks/fit_k40.py)."""
+"""Columns whose published values the machine was fitted to (benchmarks/fit_machine.py)."""
 PREDICTED = {"human_expert": "Human Expert", "scotch": "Scotch", "mincut": "MinCut"}
 PAPER = FITTED | PREDICTED
 """The paper's placers that do not learn, and their heads."""
@@ -121,7 +121,7 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
     every = fitted | predicted
     return (
         "CPU Only and GPU Only are **fitted**: the efficiencies and overheads of machine `k40` were"
-        " chosen on the published values of these two columns (benchmarks/fit_k40.py):"
+        " chosen on the published values of these two columns (benchmarks/fit_machine.py):"
         f" {notes.spread(fitted, PAPER)}.",
         "Human Expert, Scotch and MinCut are **predictions**:"
         f" {notes.spread(predicted, PAPER)}. Over all columns, {notes.concordance(every)}."

@@ -1,19 +1,19 @@
-"""Fit the k40 machine's efficiencies and overheads to the CPU-only and GPU-only columns.
+"""Fit a machine's efficiencies and overheads to the CPU-only and GPU-only cells of its paper.
 
-Only those two columns of HDP's Table 1 are used (eight cells; OOM and "-" are not times), so that
-every other cell of the table is a prediction. One set of constants serves all six tasks. Eight
-cells do not determine ten constants: among those that fit, the ones nearest to the priors below
-are taken (ridge penalty on their logarithms).
+Only those cells are used (OOM and "-" are not times), so that every other one of the table is a
+prediction. One set of constants serves all of a machine's tasks. The few cells do not determine ten
+constants: among those that fit, the ones nearest to the priors below are taken (ridge penalty on
+their logarithms).
 
-    python benchmarks/fit_k40.py            # print the constants and the fitted cells
-    python benchmarks/fit_k40.py --write    # and put them into suite/machines/k40.toml
+    python benchmarks/fit_machine.py k40            # print the constants and the fitted cells
+    python benchmarks/fit_machine.py k40 --write    # and put them into suite/machines/k40.toml
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import minimize
@@ -25,17 +25,29 @@ from suite.machine import MACHINES, OP_CLASSES, Machine
 from suite.problem import Problem
 from suite.simulator.step import Simulator
 
-CELLS = {
-    ("inception_v3", "cpu"): 0.61,
-    ("rnnlm", "cpu"): 6.89,
-    ("nmt_2", "cpu"): 6.46,
-    ("nmt_4", "cpu"): 10.68,
-    ("nmt_8", "cpu"): 11.52,
-    ("inception_v3", "gpu"): 0.15,
-    ("resnet_152", "gpu"): 1.18,
-    ("rnnlm", "gpu"): 1.57,
+Cells = Mapping[tuple[str, str], float]
+"""(task, device kind) -> published step time in seconds."""
+
+CELLS: Mapping[str, Cells] = {
+    "k40": {
+        ("inception_v3", "cpu"): 0.61,
+        ("rnnlm", "cpu"): 6.89,
+        ("nmt_2", "cpu"): 6.46,
+        ("nmt_4", "cpu"): 10.68,
+        ("nmt_8", "cpu"): 11.52,
+        ("inception_v3", "gpu"): 0.15,
+        ("resnet_152", "gpu"): 1.18,
+        ("rnnlm", "gpu"): 1.57,
+    },
+    "k80": {
+        ("colocrl_rnnlm", "cpu"): 6.89,
+        ("colocrl_nmt", "cpu"): 10.72,
+        ("colocrl_inception_v3", "cpu"): 26.21,
+        ("colocrl_rnnlm", "gpu"): 1.57,
+        ("colocrl_inception_v3", "gpu"): 4.60,
+    },
 }
-"""(task, device kind) -> published step time in seconds: HDP, Table 1."""
+"""By machine: HDP, Table 1; ColocRL, Table 2."""
 
 PRIORS = {
     "cpu": {"convolution": 0.2, "matmul": 0.2, "elementwise": 0.5, "movement": 0.5},
@@ -74,10 +86,10 @@ class Work:
         return float(busy + self.launches * overhead)
 
 
-def fit(kind: str, works: dict[str, Work]) -> tuple[list[float], float]:
+def fit(kind: str, works: dict[str, Work], published: Cells) -> tuple[list[float], float]:
     """Return (efficiency per operation class, launch overhead in seconds) of a device kind."""
     prior = np.log([*PRIORS[kind].values(), OVERHEAD_PRIORS[kind]])
-    cells = {task: seconds for (task, k), seconds in CELLS.items() if k == kind}
+    cells = {task: seconds for (task, k), seconds in published.items() if k == kind}
 
     def loss(logs: np.ndarray) -> float:
         *efficiency, overhead = np.exp(logs)
@@ -105,33 +117,39 @@ def rewrite(text: str, kind: str, efficiency: list[float], overhead: float) -> s
     return "".join([head, *blocks])
 
 
+def report(name: str, published: Cells, graphs: Mapping[str, OpGraph]) -> None:
+    """Print every fitted cell, simulated, beside the published one."""
+    machine = Machine.load(name).with_gpus(1)
+    for (task, kind), seconds in published.items():
+        problem = Problem.create(graphs[task], machine)
+        device = 0 if kind == "cpu" else 1
+        devices = np.where(np.isfinite(problem.seconds[:, device]), device, 0)
+        devices = np.where(problem.allowed[problem.graph.colocation, device], devices, 0)
+        ours = Simulator(problem).run(devices.astype(np.int32)).step_time
+        print(f"{task:22}{kind}-only {ours:7.3f} s, published {seconds:6.2f}", end="")
+        print(f", ratio {ours / seconds:.2f}")
+
+
 def main() -> None:
     """Fit, and print every fitted cell beside the published one."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", action="store_true", help="update suite/machines/k40.toml")
-    write = parser.parse_args().write
-    path = MACHINES / "k40.toml"
-    machine, text = Machine.load("k40"), path.read_text(encoding="utf-8")
-    graphs = {task: load_graph(task) for task in dict.fromkeys(task for task, _ in CELLS)}
+    parser.add_argument("machine", choices=sorted(CELLS))
+    parser.add_argument("--write", action="store_true", help="update the machine's TOML file")
+    arguments = parser.parse_args()
+    path, published = MACHINES / f"{arguments.machine}.toml", CELLS[arguments.machine]
+    machine, text = Machine.load(arguments.machine), path.read_text(encoding="utf-8")
+    graphs = {task: load_graph(task) for task in dict.fromkeys(task for task, _ in published)}
     for kind in PRIORS:
         works = {task: Work(graph, kind, machine) for task, graph in graphs.items()}
-        efficiency, overhead = fit(kind, works)
+        efficiency, overhead = fit(kind, works, published)
         text = rewrite(text, kind, efficiency, overhead)
         print(kind, dict(zip(OP_CLASSES, efficiency, strict=True)), f"overhead {overhead:g} s")
-    if write:
+    if arguments.write:
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path}")
-        machine = Machine.load("k40").with_gpus(1)
-        for (task, kind), published in CELLS.items():
-            problem = Problem.create(graphs[task], machine)
-            device = 0 if kind == "cpu" else 1
-            devices = np.where(np.isfinite(problem.seconds[:, device]), device, 0)
-            devices = np.where(problem.allowed[problem.graph.colocation, device], devices, 0)
-            ours = Simulator(problem).run(devices.astype(np.int32)).step_time
-            print(f"{task:14}{kind}-only {ours:7.3f} s, published {published:6.2f}", end="")
-            print(f", ratio {ours / published:.2f}")
+        report(arguments.machine, published, graphs)
 
 
 if __name__ == "__main__":
