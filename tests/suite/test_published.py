@@ -72,7 +72,7 @@ def test_only_words_the_papers_print():
         ("HDP", "nmt_2", "gpu_only", "oom"),
         ("HDP", "nmt_4", "gpu_only", "oom"),
         ("HDP", "nmt_8", "gpu_only", "oom"),
-        ("ColocRL", "nmt_2", "gpu_only", "oom"),
+        ("ColocRL", "colocrl_nmt", "gpu_only", "oom"),
     }
 
 
@@ -111,11 +111,11 @@ def test_colocrl_speedups_follow_except_inception_on_four_gpus():
         allowed = explained(base, cell(frame, "colocrl"), "new")
         if not is_explained(cell(frame, "speedup"), allowed):
             unexplained.append((task, gpus))
-    assert unexplained == [("inception_v3_b32", 4)]
+    assert unexplained == [("colocrl_inception_v3", 4)]
 
 
 def test_hdp_rnnlm_single_device_cells_are_colocrls():
     hdp, colocrl = rows("HDP", "1"), rows("ColocRL", "2")
     for column in ("cpu_only", "gpu_only"):
         ours = cell(hdp[hdp["task"] == "rnnlm"], column)
-        assert ours == cell(colocrl[colocrl["task"] == "rnnlm"], column)
+        assert ours == cell(colocrl[colocrl["task"] == "colocrl_rnnlm"], column)
