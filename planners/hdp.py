@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planners._configured import Configured
+from planners._start import start_tensorflow
 from suite.placement import Placement
 from suite.placer import Search
 from suite.problem import Problem
@@ -20,6 +21,7 @@ class HDP(Configured):
         Raises BudgetExhausted when the budget does not allow one update, NativeCrash when METIS
         fails (``grouper_start``).
         """
+        start_tensorflow()
         from planners._grouper import Grouper
         from planners._hierarchy import Hierarchy
         from planners._partition import partition

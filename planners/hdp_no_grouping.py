@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planners._configured import Configured
+from planners._start import start_tensorflow
 from suite.placement import Placement
 from suite.placer import Search
 from suite.problem import Problem
@@ -19,6 +20,7 @@ class NoGrouping(Configured):
 
         Raises BudgetExhausted when the budget does not allow one update.
         """
+        start_tensorflow()
         from planners._flat import Flat
         from planners._reinforce import Reinforce
         from planners._units import Units
