@@ -10,7 +10,6 @@ import numpy as np
 
 from planners._settings import Settings
 from planners._start import start_tensorflow
-from suite.errors import Unsupported
 from suite.placement import Placement
 from suite.placer import Search
 from suite.problem import Problem
@@ -52,16 +51,13 @@ class ColocRL:
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest placement found that fits in memory, or one that does not if none did.
 
-        Raises Unsupported without co-location groups, BudgetExhausted when the budget does not
-        allow one update.
+        Raises BudgetExhausted when the budget does not allow one update.
         """
         start_tensorflow()
         from planners._hierarchy import Hierarchy
         from planners._reinforce import Reinforce
         from planners._units import Units
 
-        if problem.groups is None:
-            raise Unsupported("the problem has no co-location groups")
         units, settings = Units(problem), self.settings
         grouping = problem.groups[units.leaders].astype(np.int64)
         groups = int(grouping.max()) + 1
