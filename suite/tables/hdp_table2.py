@@ -104,7 +104,7 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         " best, median and worst are over these alone.",
         "Improvement = (best random grouping - median of Hierarchical Planner) / best random"
         " grouping. The best of several seeds stands against a median, as the paper's best of ten"
-        " stands against its one planner.",
+        f" stands against its one planner.{_unequal(hdp)}",
         f"One GPU counts as alone from {ALONE:.0%} of all computing time on: our reading, the paper"
         " gives no measure. A claim is undecided where a record is missing or nothing valid is"
         " there to compare with.",
@@ -112,3 +112,14 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         notes.completeness(hdp),
         *notes.provenance(hdp.records),
     )
+
+
+def _unequal(hdp: Comparison) -> str:
+    """A warning where the two sides of the improvement searched for different lengths."""
+    rows = []
+    for row in hdp.rows:
+        most = [hdp.of_cell(row, p)["evaluations"].max() for p in (RANDOM, LEARNED)]
+        if most[0] != most[1] and not any(pd.isna(most)):
+            rows.append(f"{row.label} {most[0]:,.0f} and {most[1]:,.0f}")
+    text = " **Unequal budgets**, evaluated placements of a random grouping and of the planner: "
+    return f"{text}{', '.join(rows)}." if rows else ""

@@ -74,6 +74,15 @@ def test_without_records_the_page_says_so(results):
     assert row(results, MAIN, "RNNLM")["Improvement over best"] == "no base (0%)"
 
 
+def test_unequal_budgets_are_said(results):
+    write(results, learned("nmt_2", RANDOM, 2.0, evaluations=400))
+    write(results, learned("nmt_2", "hdp", 1.0, evaluations=400))
+    assert "Unequal" not in build_table("hdp_table2", results).notes[2]
+    write(results, learned("nmt_2", "hdp", 1.0, evaluations=1000))
+    note = build_table("hdp_table2", results).notes[2]
+    assert note.endswith("and of the planner: NMT (2-layer) 400 and 1,000.")
+
+
 @pytest.mark.parametrize(("simple", "words"), [(1.19, "holds"), (1.21, "does not hold")])
 def test_inception_within_a_fifth(results, simple, words):
     write(results, *seeds("inception_v3", "hdp", 1.0, 0.9, 7.0))
