@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ from suite.cell import Cell, Job
 from suite.errors import InputError
 from suite.fields import Fields, check_fields
 from suite.machine import Machine, known_machines
-from suite.registry import lookup, make_placer, task, unknown
+from suite.registry import lookup, make_placer, modules, task, unknown
 
 GRIDS = Path(__file__).parent / "grids"
 
@@ -50,6 +51,22 @@ def load_grid(name_or_path: str, seed: int | None = None) -> Grid:
         return Grid(path.stem, tuple(_jobs(table, path, seed)))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def load_grids(name_or_path: str, seed: int | None = None) -> Grid:
+    """Read a grid as :func:`load_grid` does or, for a table's name, all grids it is made from.
+
+    A table's grids run from the one it takes last to the one it takes first, so that it is filled
+    early. Raises InputError as :func:`load_grid` does.
+    """
+    tables, grids = modules("suite.tables"), known_grids()
+    if name_or_path in grids or Path(name_or_path).suffix == ".toml":
+        return load_grid(name_or_path, seed)
+    if name_or_path not in tables:
+        raise unknown(name_or_path, "grid or table", {*grids, *tables})
+    table = importlib.import_module(f"suite.tables.{name_or_path}")
+    parts = [load_grid(grid, seed) for grid in reversed(table.GRIDS)]
+    return Grid(name_or_path, tuple(job for part in parts for job in part.jobs))
 
 
 _GRID: Fields = {

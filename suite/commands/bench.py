@@ -1,4 +1,4 @@
-"""placebench bench: run a grid."""
+"""placebench bench: run a grid, or the grids of a table."""
 
 from __future__ import annotations
 
@@ -27,10 +27,16 @@ def add(parsers: Any) -> None:
         "Run a grid of cells. Each finished one is a record below the results folder; a second"
         " call runs only what is missing, damaged, recorded under other settings, or ended in an"
         " error or a time-out, and takes up searches where they were stopped.",
-        "  placebench bench quick\n  placebench bench my_grid.toml --workers 8 --seed 1\n"
+        "  placebench bench quick\n  placebench bench colocrl_table2\n"
+        "  placebench bench my_grid.toml --workers 8 --seed 1\n"
         "  placebench bench quick --only nmt_8/scotch",
     )
-    parser.add_argument("grid", nargs="?", default="quick", help="grid name or TOML file (quick)")
+    parser.add_argument(
+        "grid",
+        nargs="?",
+        default="quick",
+        help="grid, TOML file, or table whose grids to run (quick)",
+    )
     parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
     parser.add_argument(
         "--workers", type=count, help="processes (default: one a core; 0: this one)"
@@ -51,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run what is missing; 1 when a cell ended in an error or a time-out."""
     from suite.commands._display import Display
     from suite.executor import execute
-    from suite.grid import load_grid
+    from suite.grid import load_grids
     from suite.outlets import Outlets
     from suite.record import finished
     from suite.run import fingerprint
 
-    grid = load_grid(arguments.grid, arguments.seed)
+    grid = load_grids(arguments.grid, arguments.seed)
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
     if not jobs:
         raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")
