@@ -1,4 +1,4 @@
-"""Six operations, a CPU and two GPUs: small enough to try every placement."""
+"""Six operations, two GPUs and perhaps a CPU: small enough to try every placement."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ def device(name: str, memory: str) -> dict[str, object]:
     return {"name": name, "kind": name[:3], "memory": memory, **speeds}
 
 
-def six_ops(gpu: str = "1 GB", cpu: str = "1 GB") -> Problem:
+def six_ops(gpu: str = "1 GB", cpu: str | None = "1 GB") -> Problem:
     """Two chains of three operations that start apart: the best placement has a GPU for each."""
-    devices = [device("cpu:0", cpu), device("gpu:0", gpu), device("gpu:1", gpu)]
+    devices = [device("gpu:0", gpu), device("gpu:1", gpu)]
+    if cpu is not None:
+        devices.insert(0, device("cpu:0", cpu))
     link = {"bandwidth": 1e9, "latency": 0.05, "channel": "pair"}
-    machine = Machine.from_table({"name": "three", "device": devices, "link": [link]})
+    machine = Machine.from_table({"name": "small", "device": devices, "link": [link]})
     graph = OpGraph.create(
         "six",
         [f"{chain}{i}" for chain in "ab" for i in range(3)],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 import pandas as pd
 
@@ -30,6 +32,11 @@ HEADER = (
     "groups used",
 )
 
+PAPER = "paper"
+"""The grid with the paper's 1,000 updates."""
+MARKS = (1000, 2000, 4000)
+"""Evaluated placements at which its best so far is shown."""
+
 TITLE = "Why the Hierarchical Planner learns"
 LEAD = """\
 HDP on the 2-layer NMT with settings changed, 500 evaluated placements per seed. The paper gives
@@ -41,15 +48,16 @@ when the best was found (medians)."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grid ``hdp_reasons``."""
-    cells = [job.cell for job in load_grid(GRID).jobs]
-    ours = records[records["grid"] == GRID]
-    seeds = {label: sum(c.placer == label for c in cells) for label in WHAT}
-    rows = tuple(_row(label, ours[ours["placer"] == label], seeds[label]) for label in WHAT)
-    data = ours[["task", "placer", "seed", "status", "step_time", "evaluations"]]
+    cells = [job.cell for name in (GRID, PAPER) for job in load_grid(name).jobs]
+    ours = records[records["grid"].isin([GRID, PAPER])]
+    reasons = records[records["grid"] == GRID]
+    seeds = {label: sum((c.grid, c.placer) == (GRID, label) for c in cells) for label in WHAT}
+    rows = tuple(_row(label, reasons[reasons["placer"] == label], seeds[label]) for label in WHAT)
+    data = ours[["grid", "task", "placer", "seed", "status", "step_time", "evaluations"]]
     return Table(
         TITLE,
         LEAD,
-        (Section("One choice at a time", HEADER, rows),),
+        (Section("One choice at a time", HEADER, rows), _budgets(records)),
         (f"{len(ours)} of {len(cells)} records are there.",),
         data.rename(columns={"placer": "settings"}),
         len(cells),
@@ -72,3 +80,18 @@ def _row(label: str, records: pd.DataFrame, expected: int) -> tuple[str, ...]:
         f"{100 * np.median(invalid):.0f} %",
         f"{np.median(groups):.0f}" if groups else "-",
     )
+
+
+def _budgets(records: pd.DataFrame) -> Section:
+    """What more updates bring: the best so far along the runs of the paper's length."""
+    whole = records[records["grid"] == PAPER]
+    rows = []
+    for _, record in whole.iterrows():
+        best = [min((t for n, _, t in record["history"] if n <= m), default=nan) for m in MARKS]
+        times = [SECONDS.format(t) if t == t else "-" for t in best]
+        rows.append((record["task"], record["placer"], *times))
+    lead = (
+        "Seconds of the best placement after so many evaluated ones; 1,000 updates of 4, one seed."
+    )
+    header = ("task", "placer", *(f"after {mark:,}" for mark in MARKS))
+    return Section("What a smaller budget loses", header, tuple(rows), lead)

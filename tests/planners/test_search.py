@@ -18,12 +18,14 @@ from suite.registry import make_placer
 from suite.simulator.step import Simulator
 
 SMALL: dict[str, Any] = {"hidden": 16, "groups": 64}
+TF_RELEASE: tuple[str, dict[str, Any]] = ("hdp", {"configuration": "tf_release"})
 PLANNERS = [
     ("hdp", {"configuration": "paper"}),
     ("hdp", {"configuration": "tuned"}),
-    ("hdp", {"configuration": "tf_release"}),
+    TF_RELEASE,
     ("hdp_random_grouping", {}),
     ("hdp_no_grouping", {}),
+    ("colocrl", {}),
 ]
 
 
@@ -31,19 +33,29 @@ def planner(name: str, parameters: dict[str, Any], **change: Any) -> Any:
     return make_placer(name, {**parameters, "change": SMALL | change})
 
 
-@pytest.mark.parametrize(("name", "parameters"), PLANNERS)
-def test_finds_the_optimum_within_800_placements_from_five_seeds(
+@pytest.mark.parametrize(("name", "parameters"), [p for p in PLANNERS if p != TF_RELEASE])
+def test_finds_the_optimum_within_400_placements_from_five_seeds(
     name: str, parameters: dict[str, Any]
 ) -> None:
-    """At a rate of 0.002: at the paper's 0.1 a policy may collapse before it has seen it."""
-    problem = six_ops()
+    """At a rate of 0.003: at the paper's 0.1 a policy may collapse before it has seen it."""
+    problem = six_ops(cpu=None)
     judge = Simulator(problem)
     optimum = judge(every_placement(problem)).step_time.min()
     for seed in range(5):
-        search = Search(problem, judge, seed, max_evaluations=800)
-        change = {"learning_rate": 0.002, "updates": 800}
+        search = Search(problem, judge, seed, max_evaluations=400)
+        change = {"learning_rate": 0.003, "groups": 256}
         placement = planner(name, parameters, **change).place(problem, search)
         assert judge.run(placement.devices).step_time == optimum
+
+
+@pytest.mark.parametrize("name", ["hdp", "hdp_random_grouping", "hdp_no_grouping"])
+def test_the_policy_itself_gets_better(name: str) -> None:
+    problem = six_ops()
+    told: list[float] = []
+    search = Search(problem, Simulator(problem), 0)
+    search.journal.listener = lambda progress: told.append(progress.scalars["reward"])
+    planner(name, {"configuration": "tuned"}, learning_rate=0.01, updates=80).place(problem, search)
+    assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.05
 
 
 @pytest.mark.parametrize(("name", "parameters"), PLANNERS)
