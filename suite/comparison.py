@@ -24,8 +24,10 @@ class Row:
 
     task: str
     gpus: int
-    label: str
+    model: str
     """The task's name as printed."""
+    label: str
+    """The row's name: the task's, with the GPUs where it has several rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,16 @@ class Comparison:
     def rows(self) -> tuple[Row, ...]:
         """The paper's rows, in its order."""
         return _rows(self.printed)
+
+    @cached_property
+    def models(self) -> tuple[Row, ...]:
+        """One row for each task: the first with a record or, where none has, the first."""
+        chosen: dict[str, Row] = {}
+        for row in self.rows:
+            known = chosen.setdefault(row.task, row)
+            if self.of_row(known).empty and not self.of_row(row).empty:
+                chosen[row.task] = row
+        return tuple(chosen.values())
 
     def of_row(self, row: Row) -> pd.DataFrame:
         """The records of one row."""
@@ -139,4 +151,8 @@ def _key(cell: Cell) -> tuple[str, int, str]:
 def _rows(printed: pd.DataFrame) -> tuple[Row, ...]:
     pairs = printed[printed["gpus"] > 0].drop_duplicates(["task", "gpus"])
     columns = (pairs["task"], pairs["gpus"], pairs["printed_task"])
-    return tuple(Row(str(t), int(g), str(p)) for t, g, p in zip(*columns, strict=True))
+    several = pairs["task"].duplicated(keep=False)
+    return tuple(
+        Row(str(t), int(g), str(p), f"{p}, {g} GPUs" if more else str(p))
+        for t, g, p, more in zip(*columns, several, strict=True)
+    )

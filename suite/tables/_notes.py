@@ -70,9 +70,13 @@ def oom_times(records: pd.DataFrame) -> str:
         " time that the simulator gives all the same is not in the tables"
     )
     oom = records[(records["status"] == "oom") & records["step_time"].notna()]
-    medians = oom.groupby(["task", "placer"], sort=True)["step_time"].median()
-    keys = zip(*(medians.index.get_level_values(i) for i in (0, 1)), strict=True)
-    times = [f"{t} {p} {v:.2f}" for (t, p), v in zip(keys, medians, strict=True)]
+    counts = records.groupby("task")["gpus"].nunique()
+    medians = oom.groupby(["task", "gpus", "placer"], sort=True)["step_time"].median()
+    keys = zip(*(medians.index.get_level_values(i) for i in range(3)), strict=True)
+    times = [
+        f"{t} {f'on {g} GPUs ' * int(counts[t] > 1)}{p} {v:.2f}"
+        for (t, g, p), v in zip(keys, medians, strict=True)
+    ]
     return f"{text}; in seconds: {', '.join(times)}." if times else f"{text}; no cell is OOM."
 
 
@@ -152,10 +156,10 @@ def beyond_random(comparison: Comparison, heads: Mapping[str, str]) -> str:
 def choices(comparison: Comparison) -> list[str]:
     """What each task's graph fixes that the papers leave open."""
     lines = []
-    for row in comparison.rows:
+    for row in comparison.models:
         made = [str(choice) for choice in comparison.graph(row).get("choices", [])]
         if made:
-            lines.append(f"{row.label}, chosen here since the paper is silent: {'; '.join(made)}.")
+            lines.append(f"{row.model}, chosen here since the paper is silent: {'; '.join(made)}.")
     return lines
 
 

@@ -19,7 +19,7 @@ def graph_section(comparison: Comparison, models: pd.DataFrame) -> Section:
         *("Tasks", "operations captured", "after pruning", "paper", "captured / paper"),
         *("tensors", "trainable weights", "variables, GB", "TFLOP a step"),
     )
-    rows = [_graph_row(comparison, row, models) for row in comparison.rows]
+    rows = [_graph_row(comparison, row, models) for row in comparison.models]
     return Section("Graphs", header, tuple(rows))
 
 
@@ -27,12 +27,12 @@ def _graph_row(comparison: Comparison, row: Row, models: pd.DataFrame) -> tuple[
     theirs = Printed.of(models, row.task, "operations")
     graph = comparison.graph(row)
     if not graph:
-        return (row.label, "missing", "missing", _count(theirs.value), *["missing"] * 5)
+        return (row.model, "missing", "missing", _count(theirs.value), *["missing"] * 5)
     numbers = {k: float(v) for k, v in graph.items() if isinstance(v, int | float)}
     captured = numbers.get("ops_unpruned", nan)
     ratio = captured / theirs.value
     return (
-        *(row.label, _count(captured), _count(numbers["ops"]), _count(theirs.value)),
+        *(row.model, _count(captured), _count(numbers["ops"]), _count(theirs.value)),
         f"x{ratio:.2f}" if ratio == ratio else "-",
         *(_count(numbers["tensors"]), _count(numbers.get("parameters", nan))),
         *(f"{numbers['persistent_bytes'] / 1e9:.2f}", f"{numbers['flops'] / 1e12:.3f}"),
@@ -41,6 +41,28 @@ def _graph_row(comparison: Comparison, row: Row, models: pd.DataFrame) -> tuple[
 
 def _count(value: float) -> str:
     return f"{value:,.0f}" if value == value else "-"
+
+
+def bounds_section(comparison: Comparison, heads: Mapping[str, str], note: int) -> Section:
+    """Placers that the paper does not have, and the lower bound, which note ``note`` explains."""
+    header = (
+        *("Tasks", *heads.values(), f"Lower bound [{note}]", "what binds"),
+        "Human Expert / bound",
+    )
+    seconds, rows = metric("step_time"), []
+    for row in comparison.rows:
+        cells = [comparison.ours(row, placer).text(seconds) for placer in heads]
+        bound, kind = comparison.bound(row)
+        ratio = comparison.ours(row, "human_expert").median / bound
+        printed = metric("lower_bound").format(bound) if bound == bound else "missing"
+        times = f"x{metric('ratio_to_bound').format(ratio)}" if ratio == ratio else "-"
+        rows.append((row.label, *cells, printed, kind or "-", times))
+    tried = comparison.records[comparison.records["placer"] == "best_of_random"]["evaluations"]
+    lead = (
+        "Seconds. Random: median [smallest-largest, n valid, failures] over its seeds. Best of"
+        f" random: the fastest that fits of {int(tried.max()) if len(tried) else 'its'} draws."
+    )
+    return Section("Not in the paper", header, tuple(rows), lead)
 
 
 def memory_section(comparison: Comparison, heads: Mapping[str, str]) -> Section:

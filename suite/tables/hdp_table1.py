@@ -11,7 +11,7 @@ from suite.table import Section, Table
 from suite.tables import _notes as notes
 from suite.tables._data import long_form
 from suite.tables._gains import Gain, fastest, over_base
-from suite.tables._sections import graph_section, memory_section
+from suite.tables._sections import bounds_section, graph_section, memory_section
 
 GRIDS = ("reference", "quick")
 """A cell comes from the first of them that has records of it."""
@@ -48,7 +48,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     gains = {row: _reduction(hdp, row) for row in hdp.rows}
     sections = (
         _main(hdp, gains),
-        _more(hdp),
+        bounds_section(hdp, MORE, 9),
         _learned(hdp),
         graph_section(hdp, paper[paper["table"] == "models"]),
         memory_section(hdp, PAPER | {LEARNED: PLACERS[LEARNED]} | MORE),
@@ -83,24 +83,6 @@ def _reduction(hdp: Comparison, row: Row) -> Gain:
     prior = fastest(hdp.ours(row, placer) for placer in PAPER)
     value = over_base(prior, hdp.ours(row, LEARNED).median)
     return Gain(row, "runtime_reduction", value, hdp.theirs(row, "runtime_reduction"))
-
-
-def _more(hdp: Comparison) -> Section:
-    header = ("Tasks", *MORE.values(), "Lower bound [9]", "what binds", "Human Expert / bound")
-    rows = []
-    for row in hdp.rows:
-        cells = [hdp.ours(row, placer).text(SECONDS) for placer in MORE]
-        bound, kind = hdp.bound(row)
-        ratio = hdp.ours(row, "human_expert").median / bound
-        printed = metric("lower_bound").format(bound) if bound == bound else "missing"
-        times = f"x{metric('ratio_to_bound').format(ratio)}" if ratio == ratio else "-"
-        rows.append((row.label, *cells, printed, kind or "-", times))
-    draws = hdp.records[hdp.records["placer"] == "best_of_random"]["evaluations"].max()
-    lead = (
-        "Seconds. Random: median [smallest-largest, n valid, failures] over its seeds. Best of"
-        f" random: the fastest that fits of {'its' if pd.isna(draws) else int(draws)} draws."
-    )
-    return Section("Not in the paper", header, tuple(rows), lead)
 
 
 def _learned(hdp: Comparison) -> Section:
