@@ -14,6 +14,7 @@ from suite.errors import BudgetExhausted
 from suite.placement import Placement
 from suite.placer import Scores, Search
 
+_NOTE_EVERY = 50
 Vector = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
@@ -158,8 +159,8 @@ class Reinforce:
         self.sample = sample
         self.invalid += int(scores.oom.sum())
         self.update += 1
-        if "groups" in scalars and self.search.best_time < before:
-            self.search.note(groups_used=int(scalars["groups"]))
+        if "groups" in scalars:
+            self._note_groups(int(scalars["groups"]), self.search.best_time < before)
         means = {"reward": float(gained.mean()), "baseline": self.baseline.value}
         self.search.log(self.update, **means, **scalars)
         self.search.checkpoint(self._state)
@@ -170,6 +171,14 @@ class Reinforce:
         if gained[best] > self.elite_reward:
             self.elite_reward = float(gained[best])
             self.elite = sample.choices["chosen"][best]
+
+    def _note_groups(self, groups: int, improved: bool) -> None:
+        """Note how many groups are in use: with the best placement, and now and then."""
+        if improved:
+            self.search.note(groups_used=groups)
+        if self.update % _NOTE_EVERY == 0:
+            history = self.search.notes.get("groups_used_history", [])
+            self.search.note(groups_used_history=[*history, [self.update, groups]])
 
     def _state(self) -> Arrays:
         assert self.sample is not None
