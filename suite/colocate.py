@@ -27,7 +27,7 @@ def colocation_groups(graph: OpGraph, rule: Rule | None = None) -> NDArray[np.in
 
     A gradient goes with the operation it differentiates and, by the scope in its name, with that
     operation's hand-made group, so that forward and backward share groups: of the readings we
-    tried, the one whose numbers of groups come nearest to the paper's (docs/machines.md). Tensors
+    tried, the one whose numbers of groups come nearest to the paper's (docs/colocation.md). Tensors
     without bytes (control edges) are no outputs in the sense of (b). (a) and (c) are applied before
     (b), which then cannot tear a hand-made group's last operation away from the group.
     """

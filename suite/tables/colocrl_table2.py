@@ -148,7 +148,7 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         " Speedup = (fastest baseline - median of RL-based) / RL-based, over the baselines of the"
         " paper's columns. Its 19.0% for Inception-V3 on 4 GPUs is 19.5% from its printed seconds."
         f" {notes.effort(ours, LEARNERS)}",
-        "Groups by the heuristics of the paper's section on co-location (docs/machines.md says how"
+        "Groups by the heuristics of section 3.3 of the paper (docs/colocation.md says how"
         " we read them).",
         "Lower bound: no valid placement has a smaller step time under this simulator's costs; the"
         " next column names the part that gives it.",
