@@ -1,0 +1,1 @@
+"""One algorithm a file: ``OBJECTIVES`` and ``solve(question) -> Claim``; found by file listing."""

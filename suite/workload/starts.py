@@ -1,0 +1,28 @@
+"""Splits that integer programs start from: the best of the fast algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from suite.errors import InputError, Unsupported
+from suite.workload.calls import calls
+from suite.workload.evaluator import score
+from suite.workload.workload import Question, Split
+
+
+def best_start(question: Question, names: Iterable[str]) -> tuple[Split, float] | None:
+    """The best split that the named algorithms find and that fits into memory, with its value."""
+    from suite.workload.run import algorithm
+
+    best: tuple[Split, float] | None = None
+    for name in names:
+        try:
+            split = algorithm(name).solve(question).split
+            if question.objective == "latency":
+                split = calls(question.workload, split)
+            found = score(question.workload, split, question.objective)
+        except (Unsupported, InputError):
+            continue
+        if not found.oom and (best is None or found.objective < best[1]):
+            best = split, found.objective
+    return best

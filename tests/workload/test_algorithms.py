@@ -1,0 +1,139 @@
+"""Algorithms against brute force and against each other; every answer is re-scored by ask."""
+
+import itertools
+import tempfile
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_workloads import document, documents, edge, load, node
+
+from suite.errors import InputError, Unsupported
+from suite.workload.algorithms import dp
+from suite.workload.evaluator import WrongClaim, contiguous, score
+from suite.workload.run import algorithms, ask
+from suite.workload.workload import Claim, Question, Split
+
+SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def read(data):
+    with tempfile.TemporaryDirectory() as folder:
+        return load(Path(folder), data)
+
+
+def brute(workload, objective, line):
+    """The best split that fits, among contiguous ones (``line``) or all with one call each."""
+    best = inf
+    classes = int(workload.colour.max()) + 1
+    for device in itertools.product(range(workload.devices), repeat=classes):
+        split = Split.of(np.array(device)[workload.colour])
+        try:
+            found = score(workload, split, objective)
+        except InputError:
+            continue
+        if not found.oom and (not line or contiguous(workload, split)):
+            best = min(best, found.objective)
+    return best
+
+
+def value(name, workload, objective="throughput", **options):
+    try:
+        return ask(name, Question(workload, objective, gap=0.0, **options)).objective
+    except Unsupported:
+        return inf
+
+
+@SLOW
+@given(documents())
+def test_dp_and_contiguous_ip_equal_brute_force(data):
+    workload = read(data)
+    best = pytest.approx(brute(workload, "throughput", True), rel=1e-6)
+    assert value("dp", workload) == best
+    assert value("ip_contiguous", workload) == best
+
+
+@SLOW
+@given(documents(most=5))
+def test_ip_equals_brute_force(data):
+    workload = read(data)
+    best = brute(workload, "throughput", False)
+    assert value("ip", workload) == pytest.approx(best, rel=1e-6)
+    assert best <= brute(workload, "throughput", True)
+
+
+@SLOW
+@given(documents(most=5, training=False))
+def test_latency_ip_equals_brute_force(data):
+    workload = read(data)
+    best = brute(workload, "latency", False)
+    assert value("ip_contiguous", workload, "latency") == pytest.approx(best, rel=1e-6)
+    assert value("ip", workload, "latency") <= best * (1 + 1e-6)
+
+
+@SLOW
+@given(documents(), st.sampled_from(["throughput", "latency"]))
+def test_every_algorithm_gives_a_valid_answer_above_its_bound(data, objective):
+    workload = read(data)
+    best = {"throughput": value("ip", workload), "latency": 0.0}[objective]
+    for name in sorted(set(algorithms()) - {"scotch", "expert", "ip", "ip_contiguous"}):
+        try:
+            answer = ask(name, Question(workload, objective))
+        except Unsupported:
+            continue
+        assert answer.bound <= answer.objective
+        assert answer.status == "oom" or answer.objective >= best * (1 - 1e-6)
+
+
+def chains(count, length):
+    """Parallel chains: (length + 1) ** count ideals."""
+    nodes = [node(i, colorClass=i) for i in range(count * length)]
+    ends = range(count * length)
+    return document(nodes, [edge(i, i + 1) for i in ends if (i + 1) % length])
+
+
+def test_dp_counts_ideals_and_declines_before_memory_fills(tmp_path):
+    workload = load(tmp_path, chains(20, 20))
+    with pytest.raises(Unsupported, match="more than 1,000 ideals"):
+        ask("dp", Question(workload, "throughput", ideals=1000))
+    assert ask("dpl", Question(workload, "throughput")).objective > 0
+
+
+def test_dp_out_of_time_answers_with_the_linearised_split(tmp_path):
+    workload = load(tmp_path, chains(3, 12))
+    late = ask("dp", Question(workload, "throughput", seconds=0.0))
+    assert late.status == "time limit"
+    assert late.objective == ask("dpl", Question(workload, "throughput")).objective
+
+
+def test_scotch_splits_evenly(tmp_path):
+    workload = load(tmp_path, chains(2, 6))
+    answer = ask("scotch", Question(workload, "throughput"))
+    assert answer.objective == pytest.approx(6)
+
+
+@pytest.mark.parametrize(
+    "change", [{"objective": 1.0}, {"bound": 1e9}, {"split": Split.of(np.array([0, 9]))}]
+)
+def test_a_wrong_claim_is_an_error(tmp_path, monkeypatch, change):
+    workload = load(tmp_path, document([node(0), node(1)], [edge(0, 1)]))
+    true = dp.solve(Question(workload, "throughput"))
+    monkeypatch.setattr(dp, "solve", lambda _: Claim(**(vars(true) | change)))
+    with pytest.raises(WrongClaim):
+        ask("dp", Question(workload, "throughput"))
+
+
+def test_an_orphan_of_the_backward_pass_is_part_of_the_line(tmp_path):
+    nodes = [node(i, colorClass=i) for i in range(3)]
+    nodes += [node(10 + i, isBackwardNode=True) for i in range(3)]
+    for i in (0, 2):
+        nodes[3 + i]["colorClass"] = i
+    ends = [(0, 1), (1, 2), (2, 12), (12, 11), (11, 10)]
+    workload = load(tmp_path, document(nodes, [edge(*pair) for pair in ends], 3))
+    answer = ask("dp", Question(workload, "throughput"))
+    assert answer.status == "optimal"
+    # Three forward parts and what follows them; 11 would be free of a place without its mirror.
+    assert answer.objective >= brute(workload, "throughput", True)

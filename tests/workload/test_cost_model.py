@@ -1,0 +1,85 @@
+"""The cost model on splits computed by hand."""
+
+import numpy as np
+import pytest
+from small_workloads import document, edge, load, node
+
+from suite.errors import InputError
+from suite.workload.calls import calls
+from suite.workload.evaluator import contiguous, score
+from suite.workload.workload import Split
+
+# 0 -> 1 -> 3, 0 -> 2 -> 3: times 1, 2, 4, 8 on accelerators, ten times that on CPUs.
+DIAMOND = document(
+    [node(i, 10.0 * 2**i, 2.0**i, size=2**i) for i in range(4)],
+    [edge(0, 1, 0.5), edge(0, 2, 0.5), edge(1, 3, 0.25), edge(2, 3, 0.125)],
+    memory=8,
+)
+CPU = 2
+
+
+@pytest.fixture
+def diamond(tmp_path):
+    return load(tmp_path, DIAMOND)
+
+
+@pytest.mark.parametrize(
+    ("device", "loads"),
+    [
+        # Both readers of 0 are there: its output is paid once by each side.
+        ([0, 1, 1, 1], [1 + 0.5, 14 + 0.5, 0]),
+        # Node 0 sends to two devices and pays once; each receiver pays.
+        ([0, 0, 1, 1], [3 + 0.5 + 0.25, 12 + 0.5 + 0.25, 0]),
+        # A CPU pays nothing for what it sends or receives.
+        ([0, CPU, 0, 0], [13 + 0.5 + 0.25, 0, 20]),
+    ],
+)
+def test_loads_are_those_of_the_paper(diamond, device, loads):
+    found = score(diamond, Split.of(np.array(device)), "throughput")
+    assert found.loads == pytest.approx(loads)
+    assert found.objective == pytest.approx(max(loads))
+
+
+def test_a_full_accelerator_is_named(diamond):
+    assert score(diamond, Split.of(np.array([0, 1, 1, 1])), "throughput").oom == (1,)
+    assert score(diamond, Split.of(np.array([0, 0, 0, 1])), "throughput").oom == ()
+
+
+@pytest.mark.parametrize(
+    ("device", "milliseconds"),
+    [
+        ([CPU, CPU, CPU, CPU], 10 + 40 + 80),
+        # One call: 7 of compute and both outputs, then 8 after receiving them.
+        ([0, 0, 0, 1], (7 + 0.25 + 0.125) + (0.25 + 0.125 + 8)),
+        # The CPU's 20 run beside node 2's call, which receives and sends.
+        ([CPU, CPU, 0, CPU], 10 + max(20, 0.5 + 4 + 0.125) + 80),
+    ],
+)
+def test_latency_is_that_of_blocking_calls(diamond, device, milliseconds):
+    found = score(diamond, Split.of(np.array(device)), "latency")
+    assert found.objective == pytest.approx(milliseconds)
+
+
+def test_calls_that_wait_for_each_other_are_cut(diamond):
+    there_and_back = Split.of(np.array([0, 1, 0, 0]))
+    with pytest.raises(InputError, match="wait for each other"):
+        score(diamond, there_and_back, "latency")
+    cut = calls(diamond, there_and_back)
+    # 0 and 2 (sends both), then 1, then 3 on the first accelerator again.
+    first, second = 1 + 4 + 0.5 + 0.125, 0.5 + 2 + 0.25
+    third = 0.25 + 0.125 + 8
+    assert score(diamond, cut, "latency").objective == pytest.approx(first + second + third)
+
+
+def test_contiguous_means_a_line_of_devices(diamond):
+    assert contiguous(diamond, Split.of(np.array([0, 0, 1, 1])))
+    assert not contiguous(diamond, Split.of(np.array([0, 1, 0, 0])))
+
+
+def test_torn_classes_and_unsupported_nodes_are_refused(tmp_path):
+    nodes = [node(0, colorClass=1), node(1, colorClass=1), node(2, supportedOnFpga=False)]
+    workload = load(tmp_path, document(nodes, []))
+    with pytest.raises(InputError, match="colour class"):
+        score(workload, Split.of(np.array([0, 1, 2])), "throughput")
+    with pytest.raises(InputError, match="not supported"):
+        score(workload, Split.of(np.array([0, 0, 0])), "throughput")
