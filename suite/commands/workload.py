@@ -1,0 +1,138 @@
+"""placebench workload: algorithms on cost graphs of Tarnawski et al."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suite.commands._common import command, count
+from suite.errors import InputError, Unsupported
+
+if TYPE_CHECKING:
+    from suite.workload.run import Answer
+    from suite.workload.workload import Question, Split, Workload
+
+EXAMPLES = """\
+  placebench workload w.json --objective throughput --algorithm dp
+  placebench workload w.json --objective latency --algorithm ip --seconds 60 --json
+  placebench workload folder --objective throughput --algorithm all --output results
+"""
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    summary = "Split workloads of Tarnawski et al. (dnn-partitioning JSON) by exact algorithms."
+    parser = command(parsers, "workload", summary, EXAMPLES)
+    parser.add_argument("path", type=Path, metavar="FILE", help="a workload, or a folder of them")
+    parser.add_argument("--objective", choices=("throughput", "latency"), default="throughput")
+    parser.add_argument("--algorithm", default="dp", metavar="NAME", help="dp, ip, ... or all (dp)")
+    units = ("s", "ms", "us")
+    parser.add_argument("--time-unit", choices=units, default="ms", help="of node times (ms)")
+    parser.add_argument("--cost-unit", choices=units, default="ms", help="of edge costs (ms)")
+    parser.add_argument("--gap", type=_positive, default=0.01, help="gap of integer programs")
+    parser.add_argument("--seconds", type=_positive, default=60.0, help="limit of an algorithm")
+    parser.add_argument("--seed", type=count, default=0, help="of randomised algorithms (0)")
+    parser.add_argument("--calls", type=count, default=2, help="calls an accelerator, latency ip")
+    parser.add_argument("--ideals", type=count, default=100_000, help="most ideals dp enumerates")
+    parser.add_argument("--experts", type=Path, help="expert split, or folder of X_expert.json")
+    parser.add_argument("--output", type=Path, help="results folder to write records into")
+    parser.add_argument("--json", action="store_true", help="print JSON, a line an answer")
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number >= 0")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every answer; 2 when one algorithm was asked for and declined, 1 on a wrong claim."""
+    from suite.workload.evaluator import WrongClaim
+    from suite.workload.reader import read_workload
+    from suite.workload.run import algorithm, algorithms, ask
+
+    every = arguments.algorithm == "all"
+    names = algorithms() if every else [arguments.algorithm]
+    for name in names:
+        algorithm(name)
+    wrong = 0
+    for path in _files(arguments.path):
+        workload = read_workload(path, arguments.time_unit, arguments.cost_unit)
+        question = _question(arguments, workload, path)
+        for name in names:
+            answer: Answer | Unsupported | WrongClaim
+            try:
+                answer = ask(name, question)
+                _show(arguments, question, answer)
+            except Unsupported as error:
+                answer = error
+                if not every:
+                    raise
+                print(f"{workload.name} {name}: skipped: {error}", file=sys.stderr)
+            except WrongClaim as error:
+                answer, wrong = error, 1
+                print(f"placebench: error: {workload.name}: {error}", file=sys.stderr)
+            if arguments.output is not None:
+                from suite.workload.records import write
+
+                write(arguments.output, name, question, answer)
+    return wrong
+
+
+def _files(path: Path) -> Iterator[Path]:
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path} holds no .json; give a workload or a folder of workloads")
+    yield from files
+
+
+def _question(arguments: argparse.Namespace, workload: Workload, path: Path) -> Question:
+    from suite.workload.workload import Question
+
+    return Question(
+        workload,
+        arguments.objective,
+        arguments.gap,
+        arguments.seconds,
+        arguments.seed,
+        max(arguments.calls, 1),
+        arguments.ideals,
+        _expert(arguments.experts, workload, path),
+    )
+
+
+def _expert(experts: Path | None, workload: Workload, path: Path) -> Split | None:
+    """The expert split of a workload: a file, or X_expert.json of a folder for ``layer_X.json``."""
+    from suite.workload.reader import read_split
+
+    if experts is None:
+        return None
+    if experts.is_dir():
+        experts = experts / f"{path.stem.removeprefix('layer_')}_expert.json"
+        if not experts.exists():
+            return None
+    return read_split(experts, workload)
+
+
+def _show(arguments: argparse.Namespace, question: Question, answer: Answer) -> None:
+    from suite.workload.records import described
+
+    if arguments.json:
+        print(json.dumps(described(question, answer)), flush=True)
+        return
+    w = question.workload
+    print(
+        f"{w.name} {question.objective} {answer.algorithm}: {answer.objective:.6g} ms "
+        f"({answer.status}), bound {answer.bound:.6g} ms, gap {100 * answer.gap:.2f} %, "
+        f"{answer.seconds:.2f} s; edge costs in {arguments.cost_unit} imply "
+        f"{w.bandwidth / 2**30:.3g} GiB/s",
+        flush=True,
+    )
