@@ -22,9 +22,9 @@ class HDP(Configured):
         fails (``grouper_start``).
         """
         start_tensorflow()
+        from baselines._parts import parts
         from planners._grouper import Grouper
         from planners._hierarchy import Hierarchy
-        from planners._partition import partition
         from planners._reinforce import Reinforce
         from planners._units import Units
 
@@ -34,7 +34,7 @@ class HDP(Configured):
         prior = None
         if settings.grouper_start == "metis":
             groups = min(units.count, groups)
-            prior = partition(problem, groups, rng)
+            [prior] = parts(problem, [groups], rng)
         grouper = Grouper(units, groups, settings, rng, prior)
         policy = Hierarchy(units, grouper, groups, settings, rng)
         search.note(configuration=self.configuration, groups=groups)

@@ -21,7 +21,12 @@ FITTED = {"cpu_only": "CPU Only", "gpu_only": "GPU Only"}
 PREDICTED = {"human_expert": "Human Expert", "scotch": "Scotch", "mincut": "MinCut"}
 PAPER = FITTED | PREDICTED
 """The paper's placers that do not learn, and their heads."""
-MORE = {"metis": "METIS", "random": "Random", "best_of_random": "Best of random"}
+MORE = {
+    "metis": "METIS",
+    "annealing": "Annealing",
+    "random": "Random",
+    "best_of_random": "Best of random",
+}
 """Our additional placers."""
 LEARNED = "hdp"
 MORE_LEARNED = {

@@ -16,7 +16,7 @@ from suite.registry import make_placer, modules
 from suite.simulator.step import Simulator
 
 NEED_GPU = {"gpu_only", "mincut", "metis"}
-NATIVE = {"scotch", "mincut", "metis"}
+NATIVE = {"scotch", "mincut", "metis", "annealing"}
 PLACERS = modules("baselines")
 
 
