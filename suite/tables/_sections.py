@@ -58,8 +58,9 @@ def bounds_section(comparison: Comparison, heads: Mapping[str, str], note: int) 
         times = f"x{metric('ratio_to_bound').format(ratio)}" if ratio == ratio else "-"
         rows.append((row.label, *cells, printed, kind or "-", times))
     tried = comparison.records[comparison.records["placer"] == "best_of_random"]["evaluations"]
+    annealing = " Annealing: local search over groups of operations, judged by the simulator."
     lead = (
-        "Seconds. Random: median [smallest-largest, n valid, failures] over its seeds. Best of"
+        f"Seconds.{annealing if 'annealing' in heads else ''} Random: median [smallest-largest, n valid, failures] over its seeds. Best of"
         f" random: the fastest that fits of {int(tried.max()) if len(tried) else 'its'} draws."
     )
     return Section("Not in the paper", header, tuple(rows), lead)
