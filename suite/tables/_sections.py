@@ -60,8 +60,9 @@ def bounds_section(comparison: Comparison, heads: Mapping[str, str], note: int) 
     tried = comparison.records[comparison.records["placer"] == "best_of_random"]["evaluations"]
     annealing = " Annealing: local search over groups of operations, judged by the simulator."
     lead = (
-        f"Seconds.{annealing if 'annealing' in heads else ''} Random: median [smallest-largest, n valid, failures] over its seeds. Best of"
-        f" random: the fastest that fits of {int(tried.max()) if len(tried) else 'its'} draws."
+        f"Seconds.{annealing if 'annealing' in heads else ''} Random: median [smallest-largest, n"
+        " valid, failures] over its seeds. Best of random: the fastest that fits of"
+        f" {int(tried.max()) if len(tried) else 'its'} draws."
     )
     return Section("Not in the paper", header, tuple(rows), lead)
 
