@@ -21,7 +21,7 @@ def _static() -> dict[str, Any]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = None
-    status = _git("status", "--porcelain", "--", ":!results", ":!reports")
+    status = _git("status", "--porcelain", "--", ":(top,exclude)results", ":(top,exclude)reports")
     return {
         "commit": _git("rev-parse", "HEAD") or None,
         "dirty": None if status is None else bool(status),
