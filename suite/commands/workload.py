@@ -113,13 +113,15 @@ def _expert(experts: Path | None, workload: Workload, path: Path) -> Split | Non
     """The expert split of a workload: a file, or X_expert.json of a folder for ``layer_X.json``."""
     from suite.workload.reader import read_split
 
-    if experts is None:
+    if experts is None or not experts.is_dir():
+        return None if experts is None else read_split(experts, workload)
+    file = experts / f"{path.stem.removeprefix('layer_')}_expert.json"
+    try:
+        return read_split(file, workload) if file.exists() else None
+    except InputError as error:
+        # An expert of the same model may be for another number of accelerators.
+        print(f"{workload.name} expert: not used: {error}", file=sys.stderr)
         return None
-    if experts.is_dir():
-        experts = experts / f"{path.stem.removeprefix('layer_')}_expert.json"
-        if not experts.exists():
-            return None
-    return read_split(experts, workload)
 
 
 def _show(arguments: argparse.Namespace, question: Question, answer: Answer) -> None:

@@ -42,8 +42,8 @@ def solve_latency(question: Question, per_accelerator: int) -> Claim:
         raise Unsupported("latency is that of one sample of inference; this workload trains")
     single = per_accelerator == 1
     half = replace(question, seconds=question.seconds / 2)
-    known = best_start(half, ("cpu", "greedy", "dpl", *([] if single else ["ip_contiguous"])))
-    if known is None or known[0].stage.max() >= per_accelerator:
+    known = best_start(half, ("cpu", *(["local_search"] if single else ["ip_contiguous"])))
+    if known is None:
         raise Unsupported("no split is known that fits into memory; add CPUs or memory")
     units = blocks(workload, True, False) if single else contract(workload, _nodes(workload))
     model = latency(workload, units, per_accelerator, known[1])

@@ -10,8 +10,13 @@ from suite.workload.evaluator import score
 from suite.workload.workload import Question, Split
 
 
-def best_start(question: Question, names: Iterable[str]) -> tuple[Split, float] | None:
-    """The best split that the named algorithms find and that fits into memory, with its value."""
+def best_start(
+    question: Question, names: Iterable[str], most: int = 1
+) -> tuple[Split, float] | None:
+    """The best split that the named algorithms find, with its value.
+
+    It fits into memory and has at most ``most`` calls an accelerator.
+    """
     from suite.workload.run import algorithm
 
     best: tuple[Split, float] | None = None
@@ -23,6 +28,10 @@ def best_start(question: Question, names: Iterable[str]) -> tuple[Split, float] 
             found = score(question.workload, split, question.objective)
         except (Unsupported, InputError):
             continue
-        if not found.oom and (best is None or found.objective < best[1]):
+        if (
+            not found.oom
+            and split.stage.max() < most
+            and (best is None or found.objective < best[1])
+        ):
             best = split, found.objective
     return best

@@ -60,7 +60,6 @@ def test_without_records_the_table_says_so(tmp_path):
     ("arguments", "message"),
     [
         (["--algorithm", "dpp"], "did you mean 'dp"),
-        (["--algorithm", "local_search", "--objective", "latency"], "throughput only"),
         (["--algorithm", "dp", "--ideals", "2"], "more than 2 ideals"),
         (["--algorithm", "expert"], "no expert split"),
         (["--gap", "-1"], "no number >= 0"),
