@@ -23,6 +23,8 @@ PAPER = FITTED | PREDICTED
 """The paper's placers that do not learn, and their heads."""
 MORE = {
     "metis": "METIS",
+    "m_topo": "m-TOPO",
+    "m_etf": "m-ETF",
     "annealing": "Annealing",
     "random": "Random",
     "best_of_random": "Best of random",
