@@ -131,10 +131,10 @@ def _show(arguments: argparse.Namespace, question: Question, answer: Answer) -> 
         print(json.dumps(described(question, answer)), flush=True)
         return
     w = question.workload
+    rate = f"{w.bandwidth / 2**30:.3g} GiB/s" if w.bandwidth == w.bandwidth else "no bandwidth"
     print(
         f"{w.name} {question.objective} {answer.algorithm}: {answer.objective:.6g} ms "
         f"({answer.status}), bound {answer.bound:.6g} ms, gap {100 * answer.gap:.2f} %, "
-        f"{answer.seconds:.2f} s; edge costs in {arguments.cost_unit} imply "
-        f"{w.bandwidth / 2**30:.3g} GiB/s",
+        f"{answer.seconds:.2f} s; edge costs in {arguments.cost_unit} imply {rate}",
         flush=True,
     )

@@ -2,6 +2,7 @@
 
 import itertools
 import tempfile
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -100,6 +101,18 @@ def test_dp_counts_ideals_and_declines_before_memory_fills(tmp_path):
     with pytest.raises(Unsupported, match="more than 1,000 ideals"):
         ask("dp", Question(workload, "throughput", ideals=1000))
     assert ask("dpl", Question(workload, "throughput")).objective > 0
+
+
+def test_dp_handles_17576_ideals_in_seconds(tmp_path):
+    """As many as GNMT's layer graph has; equal chains, so that any exact order balances."""
+    data = chains(3, 25) | {"maxFPGAs": 6}
+    question = Question(load(tmp_path, data), "throughput", ideals=17_576, seconds=60)
+    answer = ask("dp", question)
+    assert answer.status == "optimal"
+    # 75 ms on six accelerators and transfers; the CPU is ten times slower.
+    assert 12.5 <= answer.objective <= 14
+    with pytest.raises(Unsupported, match="17,575 ideals"):
+        ask("dp", replace(question, ideals=17_575))
 
 
 def test_dp_out_of_time_answers_with_the_linearised_split(tmp_path):
