@@ -55,7 +55,9 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     told: list[float] = []
     search = Search(problem, Simulator(problem), 0)
     search.journal.listener = lambda progress: told.append(progress.scalars["reward"])
-    planner(name, {"configuration": "tuned"}, learning_rate=0.003, updates=80).place(problem, search)
+    planner(name, {"configuration": "tuned"}, learning_rate=0.003, updates=80).place(
+        problem, search
+    )
     assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
 
 
@@ -102,6 +104,14 @@ def test_a_search_that_meets_only_oom_says_so() -> None:
     assert search.best is None
     assert Simulator(problem).run(placement.devices).oom.any()
     assert search.notes["invalid"] == search.evaluations == 20
+
+
+def test_a_gradient_that_overflows_ends_the_search() -> None:
+    problem = six_ops(gpu="2 kB", cpu="2 kB")
+    search = Search(problem, Simulator(problem), 0)
+    planner("hdp", {}, updates=20, failing="overload", overload_cost=1e39).place(problem, search)
+    assert search.notes["diverged"] == search.notes["updates"] == 1
+    assert search.evaluations == 4
 
 
 def test_a_budget_below_one_update_is_refused() -> None:
