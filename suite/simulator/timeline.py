@@ -75,13 +75,17 @@ class Timeline:
 
 def timeline(problem: Problem, devices: Ints, policy: str = "fifo") -> Timeline:
     """Simulate one placement, int[ops], and keep all times."""
-    simulator = Simulator(problem, policy)
+    return record(Simulator(problem, policy), devices)
+
+
+def record(simulator: Simulator, devices: Ints) -> Timeline:
+    """Simulate one placement, int[ops], with a simulator that is there, and keep all times."""
     devices = np.asarray(devices, np.int32)
     result, w, n = simulator.record(devices)
     duration = simulator.layout.duration[np.arange(len(devices)), devices]
     times = (w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy())
     return Timeline(
-        problem,
+        simulator.problem,
         devices,
         result,
         w.op_start.copy(),
