@@ -66,6 +66,12 @@ class Moves:
         local = [cut[n] for n in SIZES if n in cut]
         return cls(problem, [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)])
 
+    def random(self, rng: np.random.Generator) -> Devices:
+        """Put every part of a coarse grouping on a device at random: int64[n_classes]."""
+        group_of = self.groupings[rng.integers(min(3, len(self.groupings)))].group_of
+        devices = rng.integers(0, self._devices, int(group_of.max()) + 1)
+        return np.asarray(devices[group_of], np.int64)
+
     def neighbours(
         self, current: Devices, count: int, guided: float, chain: Chain, rng: np.random.Generator
     ) -> Devices:

@@ -1,5 +1,6 @@
 """Simulated annealing over groups of operations, guided by the critical chain of the step.
 
+Several walks share the budget: after each round the better half goes on (successive halving).
 Not from a paper: what a local search reaches with the evaluations, or the seconds, that the learned
 planners need (Kirkpatrick et al. 1983; FlexFlow, Jia et al. 2018, searches in the same spirit).
 """
@@ -25,22 +26,21 @@ Classes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Annealing:
-    """Walks from the answers of other placers; the best walk goes on to the end of the budget."""
+    """Walks from the answers of other placers and from random starts; the better half goes on."""
 
     evaluations: int = 4000
     """Placements evaluated, unless the search's own budget is smaller."""
     starts: tuple[str, ...] = ("gpu_only", "metis", "m_etf")
     """Placers whose answers are starting points, as far as they answer."""
-    walks: int = 2
-    """Starting points that are walked from."""
-    scouting: float = 0.3
-    """Share of the budget for these walks; the rest is for the best of them."""
+    walks: int = 8
+    """Walks of the first round: from these answers, then from parts on random devices."""
     guided: float = 0.7
     """Share of moves along the critical chain; the others are anywhere."""
     batch: int = 8
     """Neighbours judged at a time; the best of them is the candidate."""
-    temperature: float = 0.02
-    """Relative worsening that is accepted once in e at the start of a walk; cools to 0."""
+    temperature: float = 0.002
+    """Relative worsening that is accepted once in e at the start of a walk; cools to 0. Half as
+    much in each further round."""
     overload: float = 4.0
     """Cost of memory that is missing, per share of the fullest device, relative to the time."""
 
@@ -60,11 +60,13 @@ class Annealing:
         if not problem.graph.n_classes or problem.machine.n_devices == 1:
             return Placement.of_classes(problem, np.zeros(problem.graph.n_classes, np.int64))
         walk = _Walk(self, problem, search)
-        starts = walk.starts()
+        going = walk.starts()
+        rounds = len(going).bit_length()
         try:
-            share = self.scouting / self.walks
-            found = [walk.run(*start, share) for start in starts[: self.walks]]
-            walk.run(*min(found, key=lambda pair: pair[0]), 1.0)
+            for number in range(rounds):
+                share, heat = 1 / (rounds * len(going)), self.temperature / 2**number
+                ended = [walk.run(*start, share, heat) for start in going]
+                going = sorted(ended, key=lambda pair: pair[0])[: max(1, len(going) // 2)]
         except BudgetExhausted:
             search.note(budget="ended in a walk")
         if search.best is not None:
@@ -83,14 +85,14 @@ class _Walk:
         self.current: Classes = np.zeros(problem.graph.n_classes, np.int64)
 
     def starts(self) -> list[tuple[float, Classes]]:
-        """Costs and class devices to start from, best first; a random one if no placer answers."""
+        """Costs and class devices to start from: answers, then parts on random devices."""
         found = [start for name in self.settings.starts for start in self._answer(name)]
-        if not found:
-            shape = self.problem.graph.n_classes
-            found = [self.search.rng.integers(0, self.problem.machine.n_devices, shape)]
+        lacking = max(0, self.settings.walks - len(found))
+        found += [self.moves.random(self.search.rng) for _ in range(lacking)]
+        found = found[: self.settings.walks]
         costs = self._costs(self.search.evaluate(self.moves.placed(np.stack(found))))
         self.current = found[int(np.argmin(costs))]
-        return [(float(costs[i]), found[i]) for i in np.argsort(costs, kind="stable")]
+        return list(zip(costs.tolist(), found, strict=True))
 
     def _answer(self, name: str) -> list[Classes]:
         seed = int(self.search.rng.integers(2**31))
@@ -105,7 +107,7 @@ class _Walk:
         classes[self.problem.graph.colocation] = devices
         return [classes]
 
-    def run(self, cost: float, start: Classes, share: float) -> tuple[float, Classes]:
+    def run(self, cost: float, start: Classes, share: float, heat: float) -> tuple[float, Classes]:
         """Anneal from ``start``, of that cost, with this share of the budget or what is left.
 
         Returns the best cost in seconds and its class devices.
@@ -122,7 +124,7 @@ class _Walk:
             costs = self._costs(self.search.evaluate(self.moves.placed(drawn)))
             index = int(np.argmin(costs))
             left = max(0.0, (end - self._spent) / (end - begun))
-            if costs[index] <= cost * (1 + settings.temperature * left**2 * rng.exponential()):
+            if costs[index] <= cost * (1 + heat * left**2 * rng.exponential()):
                 self.current, cost, chain = drawn[index], float(costs[index]), None
             if cost < best_cost:
                 best, best_cost = self.current, cost
