@@ -22,14 +22,17 @@ from suite.problem import Problem
 from suite.registry import make_placer
 
 Classes = NDArray[np.int64]
+DEFAULT = 4000
+"""Placements evaluated by a search without any budget."""
 
 
 @dataclass(frozen=True)
 class Annealing:
     """Walks from the answers of other placers and from random starts; the better half goes on."""
 
-    evaluations: int = 4000
-    """Placements evaluated, unless the search's own budget is smaller."""
+    evaluations: int = 0
+    """Placements evaluated, unless the search's own budget is smaller; 0: as many as that allows,
+    or 4,000 where it has none."""
     starts: tuple[str, ...] = ("gpu_only", "metis", "m_etf")
     """Placers whose answers are starting points, as far as they answer."""
     walks: int = 8
@@ -46,7 +49,9 @@ class Annealing:
 
     def __post_init__(self) -> None:
         """Refuse counts below one (InputError)."""
-        for name in ("evaluations", "walks", "batch"):
+        if self.evaluations < 0:
+            raise InputError(f"annealing: evaluations is {self.evaluations}; give >= 0")
+        for name in ("walks", "batch"):
             if getattr(self, name) < 1:
                 raise InputError(f"annealing: {name} is {getattr(self, name)}; give >= 1")
         object.__setattr__(self, "starts", tuple(self.starts))
@@ -81,7 +86,9 @@ class _Walk:
         self.settings, self.problem, self.search = settings, problem, search
         self.moves = Moves.of(problem, search.rng)
         self.tracer = Tracer(problem)
-        self.total = int(min(settings.evaluations, search.remaining))
+        endless = search.max_seconds is None and search.max_evaluations is None
+        asked = settings.evaluations or (DEFAULT if endless else np.inf)
+        self.total = min(asked, search.remaining)
         self.current: Classes = np.zeros(problem.graph.n_classes, np.int64)
 
     def starts(self) -> list[tuple[float, Classes]]:
