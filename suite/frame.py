@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from suite.errors import InputError
-from suite.record import read_record
+from suite.record import RECORDS, read_record
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
 _TEXTS = ("backend", "semantics", "status", "reason", "bound_kind")
@@ -38,7 +38,7 @@ def load_records(results: Path) -> pd.DataFrame:
     Columns are CELL, FIELDS (names and units of docs/formats.md; mappings and lists stay as they
     are) and ``path``, the record's file. InputError names a file that is not a whole record.
     """
-    rows = [_row(path) for path in sorted(results.glob("*/*/*gpu/*/*/seed*.json"))]
+    rows = [_row(path) for path in sorted(results.glob(RECORDS))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])
     return frame.sort_values(list(CELL), ignore_index=True)
 

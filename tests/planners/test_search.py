@@ -55,7 +55,9 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     told: list[float] = []
     search = Search(problem, Simulator(problem), 0)
     search.journal.listener = lambda progress: told.append(progress.scalars["reward"])
-    planner(name, {"configuration": "tuned"}, learning_rate=0.003, updates=80).place(problem, search)
+    planner(name, {"configuration": "tuned"}, learning_rate=0.003, updates=80).place(
+        problem, search
+    )
     assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
 
 
