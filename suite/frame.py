@@ -13,17 +13,21 @@ from suite.record import RECORDS, read_record
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
 _TEXTS = ("backend", "semantics", "status", "reason", "bound_kind")
-_NUMBERS = ("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations")
+_NUMBERS = (
+    *("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations"),
+    "planned",
+)
 _LISTS = ("step_times", "history", "oom")
 _MAPPINGS = (
     *("peak_memory", "capacity", "busy", "moved", "utilisation"),
-    *("parameters", "planner", "graph", "provenance"),
+    *("parameters", "planner", "graph", "provenance", "simulated", "breakdown"),
 )
 FIELDS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, ""),
     **dict.fromkeys(_NUMBERS, nan),
     **{name: [] for name in _LISTS},
     **{name: {} for name in _MAPPINGS},
+    "virtual": False,
 }
 """Fields of a record and what stands for them where a failed one has none."""
 PUBLISHED = (
