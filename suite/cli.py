@@ -13,7 +13,7 @@ from suite.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
     *("bench", "report", "place", "simulate", "graph", "workload"),
-    *("verify", "gate", "list"),
+    *("verify", "gate", "fidelity", "list"),
 )
 
 EXAMPLES = """examples:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import command, count
+from suite.errors import InputError
 
 if TYPE_CHECKING:
+    from suite.execution.measurement import Backend
     from suite.machine import Machine
     from suite.problem import Problem
     from suite.record import Record
@@ -30,6 +32,7 @@ def add(parsers: Any) -> None:
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="task (placebench list)")
     parser.add_argument("--machine", required=True, help="TOML file that describes these devices")
     parser.add_argument("--backend", choices=("session", "cluster"), default="session")
+    parser.add_argument("--cluster", type=Path, metavar="FILE", help="cluster file (this host)")
     parser.add_argument("--placements", type=count, default=24, help="of each task (24)")
     parser.add_argument("--seed", type=count, default=0, help="of the drawn placements (0)")
     parser.add_argument("--steps", type=count, default=10, help="timed steps, 5 discarded (10)")
@@ -44,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.fidelity.run import GRID, compare
     from suite.machine import Machine
 
+    if arguments.cluster is not None and arguments.backend != "cluster":
+        raise InputError("--cluster is for --backend cluster; leave it out, or name that backend")
     machine = Machine.load(arguments.machine)
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
     problems = {task: _problem(task, machine) for task in arguments.tasks}
@@ -52,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     if Path(arguments.machine).is_file():
         shutil.copyfile(arguments.machine, folder / "machine.toml")
     statuses: Counter[str] = Counter()
-    with _backend(arguments.backend, machine) as backend:
+    with _backend(arguments, machine) as backend:
         for task, problem in problems.items():
             drawn = draw(problem, arguments.placements, arguments.seed)
             print(f"{task}: {len(drawn)} placements", flush=True)
@@ -87,11 +92,11 @@ def _problem(task: str, machine: Machine) -> Problem:
     return replace(problem, expert=expert(seen.graph, seen.machine, task))
 
 
-def _backend(name: str, machine: Machine) -> Any:
-    if name == "session":
-        from suite.execution.session import SessionBackend
+def _backend(arguments: argparse.Namespace, machine: Machine) -> Backend:
+    if arguments.backend == "cluster":
+        from suite.execution.cluster import ClusterBackend
 
-        return SessionBackend(machine)
-    from suite.execution.cluster import ClusterBackend
+        return ClusterBackend(machine, arguments.cluster)
+    from suite.execution.session import SessionBackend
 
-    return ClusterBackend(machine)
+    return SessionBackend(machine)
