@@ -11,7 +11,8 @@ from suite.fidelity.agreement import Agreement, Pairs, agreement
 GRID = "fidelity"
 COLUMNS = (
     *("task", "machine", "backend", "virtual", "kind", "number", "status", "reason"),
-    *("measured", "low", "high", "simulated", "error_percent", "breakdown"),
+    *("measured", "low", "high", "simulated", "error_percent"),
+    *("memory_error_percent", "breakdown"),
 )
 
 
@@ -19,7 +20,8 @@ def fidelity(records: pd.DataFrame) -> pd.DataFrame:
     """One row a placement with COLUMNS, sorted.
 
     Step times in seconds; ``low`` and ``high`` bound the measured median (bootstrap over the steps,
-    95 %), ``error_percent`` is 100 (simulated - measured) / measured; NaN without a measurement.
+    95 %), ``error_percent`` is 100 (simulated - measured) / measured, ``memory_error_percent`` the
+    same of the peak memory of the fullest device; NaN without a measurement.
     """
     ours = records[records["grid"] == GRID]
     rows = [_row(row) for _, row in ours.iterrows()]
@@ -34,7 +36,16 @@ def _row(record: pd.Series) -> tuple[object, ...]:
     start = (*(record[c] for c in ("task", "machine", "backend", "virtual")), record["placer"])
     outcome = (record["seed"], record["status"], record["reason"])
     error = 100 * (simulated - measured) / measured
-    return (*start, *outcome, measured, low, high, simulated, error, record["breakdown"])
+    memory = _memory_error(record["simulated"].get("peak_memory", {}), record["peak_memory"])
+    times = (measured, low, high, simulated, error)
+    return (*start, *outcome, *times, memory, record["breakdown"])
+
+
+def _memory_error(simulated: dict[str, int], measured: dict[str, int]) -> float:
+    fullest = max(measured, key=lambda name: measured[name], default="")
+    if fullest not in simulated or not measured[fullest]:
+        return float("nan")
+    return 100 * (simulated[fullest] / measured[fullest] - 1)
 
 
 def valid(rows: pd.DataFrame) -> pd.DataFrame:

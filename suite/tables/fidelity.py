@@ -18,10 +18,11 @@ LEAD = """\
 Placements of several kinds, each run for real and simulated (`placebench fidelity`;
 docs/fidelity.md). Spearman: rank correlation of the step times. Kendall: tau over the pairs that
 are further apart than the noise, i.e. whose measured intervals do not overlap. Error: median of
-|simulated - measured| / measured; bias: median of (simulated - measured) / measured."""
+|simulated - measured| / measured; bias: median of (simulated - measured) / measured; noise: median
+of half a measured interval; memory error: as the error, of the fullest device's peak."""
 HEADER = (
     *("task", "machine", "backend", "placements", "Spearman", "Kendall", "pairs apart"),
-    *("error %", "bias %"),
+    *("error %", "bias %", "noise %", "memory error %"),
 )
 KIND_HEADER = ("kind", "placements", "error %", "bias %", "measured s")
 WORST_HEADER = ("placement", "measured s", "simulated s", "off by %", "measured (simulated)")
@@ -71,7 +72,15 @@ def _line(names: tuple[str, ...], rows: pd.DataFrame) -> tuple[str, ...]:
     a: Agreement = agree(rows)
     figures = (_number(a.spearman, ".3f"), _number(a.kendall, ".3f"), f"{a.pairs_apart:,}")
     error = _number(a.median_absolute_percentage_error, ".1f")
-    return (*names, str(a.placements), *figures, error, _bias(rows))
+    return (*names, str(a.placements), *figures, error, _bias(rows), *_spread(rows))
+
+
+def _spread(rows: pd.DataFrame) -> tuple[str, str]:
+    """Half the measured interval relative to the median, and the error of the peak memory."""
+    kept = valid(rows)
+    noise = 50 * (kept["high"] - kept["low"]) / kept["measured"]
+    memory = kept["memory_error_percent"].abs()
+    return _number(float(noise.median()), ".1f"), _number(float(memory.median()), ".1f")
 
 
 def _bias(rows: pd.DataFrame) -> str:

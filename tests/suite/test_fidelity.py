@@ -134,7 +134,8 @@ def planted(results, task, times, **more):
             "status": "ok",
             "step_time": float(np.median(steps)),
             "step_times": steps,
-            "simulated": {"step_time": simulated},
+            "peak_memory": {"cpu:0": 100, "cpu:1": 400},
+            "simulated": {"step_time": simulated, "peak_memory": {"cpu:0": 300, "cpu:1": 408}},
             "breakdown": BREAKDOWN,
             "planned": len(times) + 1,
         }
@@ -175,6 +176,8 @@ def test_the_page_explains_the_worst(reports):
     page = (reports / "fidelity.md").read_text()
     worst = next(line for line in page.splitlines() if line.startswith("| alpha random 3"))
     assert "-50.0" in worst
+    line = next(line for line in page.splitlines() if line.startswith("| beta "))
+    assert [cell.strip() for cell in line.split("|")][-5:-1] == ["10.0", "+10.0", "1.0", "2.0"]
     assert "cpu:0 computes 1.5 s (1 s); is idle 2.5 s (1 s)" in worst
     assert "12 transfers (10 simulated) take 0.4 s (0.1 s); Conv2D on cpu:0 1.1 s (0.6 s)" in worst
     assert (
