@@ -32,10 +32,12 @@ def cache_folder() -> Path:
 def cache_key(name: str) -> str:
     """Hash of all that a task's capture depends on: parameters, sources, TensorFlow's version."""
     root = Path(__file__).parent.parent
-    source = root / (task_sources()[name].replace(".", "/") + ".py")
+    # A task may be a model of another file at another size.
+    modules = dict.fromkeys((task_sources()[name], type(task(name)).__module__))
+    sources = [root / (module.replace(".", "/") + ".py") for module in modules]
     shared = sorted((root / "models").glob("_*.py"))
     parts = [repr(task(name)), version("tensorflow"), version("keras"), FORMAT]
-    parts += [p.read_text("utf-8") for p in (source, *shared)]
+    parts += [p.read_text("utf-8") for p in (*sources, *shared)]
     parts += [(root / p).read_text("utf-8") for p in _CAPTURE_SOURCES]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 

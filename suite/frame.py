@@ -9,21 +9,25 @@ from typing import Any
 import pandas as pd
 
 from suite.errors import InputError
-from suite.record import read_record
+from suite.record import RECORDS, read_record
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
 _TEXTS = ("backend", "semantics", "status", "reason", "bound_kind")
-_NUMBERS = ("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations")
+_NUMBERS = (
+    *("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations"),
+    "planned",
+)
 _LISTS = ("step_times", "history", "oom")
 _MAPPINGS = (
     *("peak_memory", "capacity", "busy", "moved", "utilisation"),
-    *("parameters", "planner", "graph", "provenance"),
+    *("parameters", "planner", "graph", "provenance", "simulated", "breakdown"),
 )
 FIELDS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, ""),
     **dict.fromkeys(_NUMBERS, nan),
     **{name: [] for name in _LISTS},
     **{name: {} for name in _MAPPINGS},
+    "virtual": False,
 }
 """Fields of a record and what stands for them where a failed one has none."""
 PUBLISHED = (
@@ -38,7 +42,7 @@ def load_records(results: Path) -> pd.DataFrame:
     Columns are CELL, FIELDS (names and units of docs/formats.md; mappings and lists stay as they
     are) and ``path``, the record's file. InputError names a file that is not a whole record.
     """
-    rows = [_row(path) for path in sorted(results.glob("*/*/*gpu/*/*/seed*.json"))]
+    rows = [_row(path) for path in sorted(results.glob(RECORDS))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])
     return frame.sort_values(list(CELL), ignore_index=True)
 

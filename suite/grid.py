@@ -65,6 +65,8 @@ def load_grids(name_or_path: str, seed: int | None = None) -> Grid:
     if name_or_path not in tables:
         raise unknown(name_or_path, "grid or table", {*grids, *tables})
     table = importlib.import_module(f"suite.tables.{name_or_path}")
+    if not hasattr(table, "GRIDS"):
+        raise InputError(f"table {name_or_path} is not made from a grid; see placebench --help")
     parts = [load_grid(grid, seed) for grid in reversed(table.GRIDS)]
     return Grid(name_or_path, tuple(job for part in parts for job in part.jobs))
 

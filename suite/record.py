@@ -16,6 +16,8 @@ from suite.json_file import read_json, write_json
 
 FORMAT = "placebench-record-1"
 STATUSES = ("ok", "oom", "invalid", "timeout", "error", "skipped")
+RECORDS = "*/*/*gpu/*/*/seed*.json"
+"""Where the records lie below a results folder, as a glob pattern."""
 
 Record = dict[str, Any]
 """The fields are listed in docs/formats.md."""

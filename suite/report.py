@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +65,7 @@ def _build(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table:
 def write_reports(results: Path, reports: Path) -> Report:
     """Render ``NAME.md`` and ``NAME.csv`` of every table, ``NAME.png`` of every plot, and an index.
 
+    A table with a ``summary(records)`` gets a ``NAME.json`` too.
     Each file is replaced whole. InputError when a record or a published file is broken.
     """
     records, published = load_records(results), load_published(results)
@@ -71,12 +74,17 @@ def write_reports(results: Path, reports: Path) -> Report:
     for name, table in tables.items():
         written += [_write(reports / f"{name}.md", table.markdown().encode())]
         written += [_write(reports / f"{name}.csv", table.csv().encode())]
+        module = importlib.import_module(f"suite.tables.{name}")
+        if hasattr(module, "summary"):
+            text = json.dumps(module.summary(records), indent=1) + "\n"
+            written += [_write(reports / f"{name}.json", text.encode())]
+    data = [path.name for path in written if path.suffix != ".md"]
     captions = {}
     for name in modules("suite.plots"):
         module = importlib.import_module(f"suite.plots.{name}")
         written.append(_write(reports / f"{name}.png", _png(module, records, published)))
         captions[name] = str(module.TITLE)
-    written.append(_write(reports / "README.md", _index(tables, captions).encode()))
+    written.append(_write(reports / "README.md", _index(tables, captions, data).encode()))
     return Report(tables, tuple(written))
 
 
@@ -93,12 +101,14 @@ def _write(path: Path, content: bytes) -> Path:
     return path
 
 
-def _index(tables: dict[str, Table], captions: dict[str, str]) -> str:
+def _index(tables: dict[str, Table], captions: dict[str, str], data: Sequence[str]) -> str:
+    """The page that links everything; ``data`` names the files with a table's numbers."""
     lines = ["# Reports", "", INTRODUCTION, "", "## Tables", ""]
     lines += ["| table | data | records |", "|---|---|---|"]
     for name, table in tables.items():
         count = f"{table.found} of {table.expected}"
-        lines.append(f"| [{table.title}]({name}.md) | [{name}.csv]({name}.csv) | {count} |")
+        links = ", ".join(f"[{f}]({f})" for f in data if Path(f).stem == name)
+        lines.append(f"| [{table.title}]({name}.md) | {links} | {count} |")
     lines += ["", "## Plots"]
     for name, caption in captions.items():
         lines += ["", f"**{caption}**", "", f"![{caption}]({name}.png)"]

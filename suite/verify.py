@@ -10,7 +10,7 @@ from suite.errors import InputError
 from suite.placement import Placement
 from suite.problem import Problem
 from suite.record import Record, read_devices, read_record
-from suite.run import judged, kept_graph, make_problem
+from suite.run import BACKEND, judged, kept_graph, make_problem
 
 
 def verify(results: Path) -> Iterator[tuple[Path, str]]:
@@ -23,7 +23,7 @@ def verify(results: Path) -> Iterator[tuple[Path, str]]:
     for path in paths:
         try:
             record = read_record(path)
-            if record["status"] in ("ok", "oom") and record.get("backend") != "workload":
+            if record["status"] in ("ok", "oom") and record.get("backend") == BACKEND:
                 yield path, _difference(record, path)
         except InputError as error:
             yield path, str(error)

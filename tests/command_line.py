@@ -12,7 +12,8 @@ import suite
 PLUGIN = Path(__file__).parent / "plugin"
 SMOKE_GRAPH = Path(suite.__file__).parent / "grids" / "smoke.json"
 COMMAND = [sys.executable, "-P", "-m", "suite.cli"]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(PLUGIN)}
+ROOT = Path(suite.__file__).parents[1]
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(PLUGIN), str(ROOT)])}
 
 
 def placebench(*arguments, **options):

@@ -168,7 +168,7 @@ def assert_refused(arguments, words, capsys):
         ("graph n.keras --input x", "--input x: write NAME=SIZE,SIZE,... with whole numbers"),
         ("graph n.keras --input x=3x4", "--input x=3x4: write NAME=SIZE"),
         ("graph n.keras --fetch x", "--fetch is for GraphDefs; leave it out"),
-        ("bench quik", "no grid 'quik'; did you mean 'quick'? known: "),
+        ("bench quik", "no grid or table 'quik'; did you mean 'quick'? known: "),
         ("bench none.toml", "cannot read none.toml"),
         ("bench m.toml", "m.toml: the grid has the unknown key 'name'"),
         ("bench smoke --only nothing", "no cell of smoke has 'nothing' in its name"),

@@ -302,7 +302,7 @@ def test_same_records_give_the_same_bytes(results, tmp_path):
     write(again, *reversed(made))
     second = write_reports(again, tmp_path / "b")
     assert [f.name for f in first.written] == [f.name for f in second.written]
-    assert {f.suffix for f in first.written} == {".md", ".csv", ".png"}
+    assert {f.suffix for f in first.written} == {".md", ".csv", ".png", ".json"}
     for one, other in zip(first.written, second.written, strict=True):
         assert one.read_bytes() == other.read_bytes(), one.name
 

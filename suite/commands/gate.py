@@ -1,0 +1,81 @@
+"""placebench gate: compare the records of two commits."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suite.commands._common import command, count
+
+if TYPE_CHECKING:
+    from suite.gate.rule import Rule
+    from suite.gate.verdict import Verdict
+
+AGAIN = "again"
+"""Where the second runs of slower measured cells go, below each results folder."""
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    parser = command(
+        parsers,
+        "gate",
+        "Compare two results folders and end with 0 (green), 3 (slower), 4 (missing) or 5 (nothing"
+        " measured). Simulated cells must be equal; learned ones may differ within bootstrap"
+        " intervals plus a tolerance; measured ones are compared round by round.",
+        "  placebench gate main/results results\n"
+        '  placebench gate /tmp/base /tmp/head --interleave "gpu" --commit origin/main --rounds 9',
+    )
+    parser.add_argument("base", type=Path, help="results of what was before")
+    parser.add_argument("head", type=Path, help="results of what is to be judged")
+    parser.add_argument(
+        "--tolerance", type=float, default=0.02, help="share a sampled median may lose (0.02)"
+    )
+    turns = parser.add_argument_group("to measure both sides in turn first")
+    turns.add_argument("--interleave", metavar="BENCH", help="arguments of placebench bench")
+    turns.add_argument("--commit", default="HEAD~1", help="the base: commit or checkout (HEAD~1)")
+    turns.add_argument("--rounds", type=count, default=7, help="A B A B ...: of each side (7)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the summary, also to GitHub's; return the gravest red's code."""
+    from suite.gate.rule import Rule
+    from suite.gate.runs import read_runs
+    from suite.gate.summary import summary
+    from suite.gate.verdict import exit_code
+
+    rule = Rule(arguments.tolerance)
+    if arguments.interleave is None:
+        verdicts = rule.compare(read_runs(arguments.base), read_runs(arguments.head))
+    else:
+        verdicts = _in_turn(arguments, rule)
+    text = summary(verdicts)
+    print(text, end="")
+    if os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(os.environ["GITHUB_STEP_SUMMARY"]).open("a", encoding="utf-8") as file:
+            file.write(text)
+    return exit_code(verdicts)
+
+
+def _in_turn(arguments: argparse.Namespace, rule: Rule) -> list[Verdict]:
+    """Measure base and head in turn; measure again what seems slower, and judge by both runs."""
+    from suite.gate.interleave import HERE, Side, checkout, interleave
+    from suite.gate.runs import read_runs
+    from suite.gate.verdict import MEASURED, SLOWER, confirmed
+
+    folders = arguments.base, arguments.head
+    with checkout(arguments.commit) as base:
+        sides = [Side(code, folder) for code, folder in zip((base, HERE), folders, strict=True)]
+        interleave(sides, arguments.interleave, arguments.rounds)
+        verdicts = rule.compare(*(read_runs(folder) for folder in folders))
+        suspects = [v for v in verdicts if (v.kind, v.word) == (MEASURED, SLOWER)]
+        for suspect in suspects:
+            retried = [replace(s, results=s.results / AGAIN / suspect.name) for s in sides]
+            only = f"{arguments.interleave} --only {suspect.name}"
+            interleave(retried, only, arguments.rounds)
+            again = rule.compare(*(read_runs(side.results) for side in retried))
+            verdicts = [confirmed(v, again) if v is suspect else v for v in verdicts]
+    return verdicts

@@ -1,0 +1,96 @@
+"""Cluster files: which servers there are, where, and on which cores (TOML)."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.errors import InputError
+from suite.fields import Fields, check_fields
+
+_FILE: Fields = {"client": (str,), "server": (list,)}
+_SERVER: Fields = {"address": (str,), "cores": (list,), "start": (bool,)}
+
+
+@dataclass(frozen=True)
+class ServerPlace:
+    """One server, in the order of the machine's devices."""
+
+    address: str
+    """``host:port``."""
+    cores: tuple[int, ...]
+    """Cores it is pinned to; none: any."""
+    start: bool
+    """Whether to start it on this host; otherwise it runs already (``placebench serve``)."""
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """All servers, and where their client listens."""
+
+    servers: tuple[ServerPlace, ...]
+    client: str
+    """``host:port`` of this host as the servers see it."""
+
+    @property
+    def exposed(self) -> list[str]:
+        """Addresses that are not loopback ones."""
+        return [a for a in (*(s.address for s in self.servers), self.client) if not _loopback(a)]
+
+
+def read_cluster(path: Path) -> ClusterPlan:
+    """Read a cluster file (docs/execution.md); InputError says what is wrong with it."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    try:
+        check_fields(table, _FILE, ("client", "server"), "the cluster")
+        servers = tuple(_server(entry, i) for i, entry in enumerate(table["server"]))
+        return ClusterPlan(servers, _address(table["client"], "client"))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _server(entry: Mapping[str, Any], number: int) -> ServerPlace:
+    where = f"server {number}"
+    check_fields(entry, _SERVER, ("address",), where)
+    cores = entry.get("cores", [])
+    if any(not isinstance(core, int) or core < 0 for core in cores):
+        raise InputError(f"{where}: cores is {cores}; give whole numbers >= 0")
+    address = _address(entry["address"], where)
+    return ServerPlace(address, tuple(cores), entry.get("start", _loopback(address)))
+
+
+def _address(text: str, where: str) -> str:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InputError(f"{where}: {text!r} is no address; write host:port")
+    return text
+
+
+def _loopback(address: str) -> bool:
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def own_cores(count: int) -> list[tuple[int, ...]]:
+    """Share this process's cores out evenly, at least one each; InputError if there are too few."""
+    cores = sorted(os.sched_getaffinity(0))
+    if count > len(cores):
+        raise InputError(
+            f"{count} servers need a core each, this process may use {len(cores)};"
+            " give fewer devices or a cluster file"
+        )
+    share = len(cores) // count
+    return [tuple(cores[i * share : (i + 1) * share]) for i in range(count)]

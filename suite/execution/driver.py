@@ -1,0 +1,134 @@
+"""The process that runs steps: one session per request, in itself or as master of a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from typing import Any
+
+from suite.errors import InputError
+from suite.execution.child import Receive, Send
+from suite.execution.memory import peaks
+from suite.execution.placed import placed
+from suite.execution.request import Done, Failed, Hardware, Ready, Request, Started
+from suite.execution.statistics import trace_of
+from suite.told import told
+
+
+def drive(receive: Receive, send: Send, hardware: Hardware) -> None:
+    """Child: say which devices there are, then run one Request after another."""
+    import tensorflow as tf
+
+    present = _gpus_present(hardware)
+    if hardware.gpus and not present:
+        send(Ready((), False, f"{hardware.gpus} GPUs are wanted, TensorFlow sees none here"))
+        return
+    target = _target(hardware) if hardware.workers else ""
+    settings = config(hardware, present)
+    with tf.Graph().as_default(), tf.compat.v1.Session(target, config=settings) as session:
+        names = tuple(device.name for device in session.list_devices())
+    send(Ready(names, hardware.cpus > 1 or present < hardware.gpus))
+    while True:
+        request: Request = receive()
+        try:
+            send(_run(request, target, settings, send))
+        except tf.errors.ResourceExhaustedError as error:
+            send(Failed("oom", _first_words(error)))
+        except tf.errors.OpError as error:
+            send(Failed("error", f"{type(error).__name__}: {_first_words(error)}"))
+        except InputError as error:
+            send(Failed("error", str(error)))
+        except Exception as error:
+            send(Failed("error", told(error)))
+
+
+def _first_words(error: Any) -> str:
+    """TensorFlow's message without the stack of the graph's construction."""
+    message = error.message.replace("Graph execution error:", "").split("Detected at node")[0]
+    return " ".join(message.split())[:500]
+
+
+def config(hardware: Hardware, present: int) -> Any:
+    """A ``ConfigProto`` under which what is placed is what runs; ``present``: physical GPUs.
+
+    No soft placement; none of Grappler's rewrites (layout, constant folding, remapping, ...) and
+    none of the older graph optimizer's (common subexpressions, constant folding, inlining).
+    """
+    import tensorflow as tf
+
+    settings = tf.compat.v1.ConfigProto(allow_soft_placement=False, isolate_session_state=True)
+    settings.device_count["CPU"] = max(1, hardware.cpus)
+    settings.graph_options.rewrite_options.disable_meta_optimizer = True
+    settings.graph_options.optimizer_options.opt_level = -1
+    if hardware.cpus > 1:  # logical CPUs share one pool: give each a thread
+        settings.intra_op_parallelism_threads = 1
+        settings.inter_op_parallelism_threads = hardware.cpus
+    used = min(present, hardware.gpus)
+    settings.device_count["GPU"] = used
+    if used:
+        settings.gpu_options.visible_device_list = ",".join(map(str, range(used)))
+        settings.gpu_options.allow_growth = True
+    if used < hardware.gpus:
+        settings.gpu_options.visible_device_list = "0"
+        settings.device_count["GPU"] = 1
+        share = 0.9 * _free_megabytes() / hardware.gpus
+        virtual = settings.gpu_options.experimental.virtual_devices.add()
+        virtual.memory_limit_mb.extend([share] * hardware.gpus)
+    return settings
+
+
+def _gpus_present(hardware: Hardware) -> int:
+    import tensorflow as tf
+
+    return len(tf.config.list_physical_devices("GPU")) if hardware.gpus else 0
+
+
+def _free_megabytes() -> float:
+    """Free memory of the first GPU, by Nvidia's tool: TensorFlow tells only what it has taken."""
+    query = ["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits", "--id=0"]
+    return float(subprocess.run(query, capture_output=True, check=True).stdout)
+
+
+def _target(hardware: Hardware) -> str:
+    """Become the cluster's master, on which nothing is placed."""
+    import tensorflow as tf
+
+    jobs = {"worker": list(hardware.workers), "client": [hardware.address]}
+    settings = tf.compat.v1.ConfigProto(device_count={"GPU": 0})
+    server = tf.distribute.Server(jobs, job_name="client", task_index=0, config=settings)
+    _KEPT.append(server)
+    return str(server.target)
+
+
+_KEPT: list[Any] = []
+"""Servers live as long as the process."""
+
+
+def _run(request: Request, target: str, settings: Any, send: Send) -> Done:
+    import tensorflow as tf
+
+    step, timing = placed(request), request.timing
+    fetches = [step.outputs, step.targets]
+    with tf.compat.v1.Session(target, graph=step.graph, config=settings) as session:
+        if step.initialise:
+            session.run(step.initialise)
+        times, outputs = [], []
+        for number in range(timing.steps):
+            start = time.perf_counter()
+            scalars, _ = session.run(fetches)
+            times.append(time.perf_counter() - start)
+            outputs.append(tuple(float(value) for value in scalars))
+            if number == 0:  # TensorFlow partitions the graph in the first step
+                send(Started())
+        statistics = [_statistics(session, fetches) for _ in range(timing.traced)]
+    traces = tuple(trace_of(one, request.device_names) for one in statistics)
+    return Done(tuple(times), tuple(outputs), *peaks(request, step.graph, statistics), traces)
+
+
+def _statistics(session: Any, fetches: Any) -> Any:
+    import tensorflow as tf
+
+    options = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
+    metadata = tf.compat.v1.RunMetadata()
+    session.run(fetches, options=options, run_metadata=metadata)
+    return metadata.step_stats

@@ -1,0 +1,95 @@
+"""One TensorFlow session on the devices of this host; each measurement in a process of its own."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from suite.arrays import Ints
+from suite.errors import InputError
+from suite.execution.child import Child, ChildDied, Setup, await_all
+from suite.execution.measurement import Measurement, Step, Timing
+from suite.execution.request import Hardware, Ready, Request
+from suite.execution.runner import START_LIMIT, check_devices, measured
+from suite.machine import Machine
+
+_JOB = "/job:localhost/replica:0/task:0/device:"
+
+
+class SessionBackend:
+    """A machine's CPUs as logical ones, its GPUs as those of the host.
+
+    One GPU is split where the machine has more than the host; then, and with several CPUs, what is
+    measured is ``virtual``.
+    """
+
+    name = "session"
+
+    def __init__(self, machine: Machine) -> None:
+        """Start the first process; InputError where the host lacks what the machine has."""
+        kinds = [device.kind for device in machine.devices]
+        for device in machine.devices:
+            if device.kind not in ("cpu", "gpu"):
+                raise InputError(f"device {device.name} is of kind {device.kind!r}; cpu or gpu run")
+        self._hardware = Hardware(kinds.count("cpu"), kinds.count("gpu"))
+        self._names = tuple(
+            f"{_JOB}{kind.upper()}:{kinds[:i].count(kind)}" for i, kind in enumerate(kinds)
+        )
+        self._own = tuple(kind == "gpu" or kinds.count("cpu") == 1 for kind in kinds)
+        self._fresh: tuple[Child, bool] | None = self._start()
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """TensorFlow's name of every device, in the order of the machine's devices."""
+        return self._names
+
+    def measure(self, step: Step, devices: Ints, timing: Timing) -> Measurement:
+        """Run ``step`` with each operation on ``devices`` (int[ops], indices of device_names).
+
+        Every failure of the run is a Measurement. Raises InputError when the placement does not
+        fit the step or the machine.
+        """
+        placement = check_devices(step, devices, len(self._names))
+        request = Request(step, self._names, placement, self._own, timing)
+        driver, virtual = self._fresh or self._start()
+        self._fresh = None
+        try:
+            return measured(driver, (), request, virtual)
+        finally:
+            driver.stop()
+
+    def _start(self) -> tuple[Child, bool]:
+        environment = () if self._hardware.gpus else (("CUDA_VISIBLE_DEVICES", ""),)
+        setup = Setup("suite.execution.driver:drive", (self._hardware,), environment=environment)
+        driver = Child("the process that ran the step", setup)
+        try:
+            ready: Ready = await_all([driver], START_LIMIT)[0]
+            missing = sorted(set(self._names) - set(ready.device_names))
+            if ready.refusal or missing:
+                raise InputError(ready.refusal or f"this host has no {', '.join(missing)}")
+        except ChildDied as death:
+            driver.stop()
+            raise InputError(f"TensorFlow does not start: {death}") from None
+        except BaseException:
+            driver.stop()
+            raise
+        return driver, ready.virtual
+
+    def close(self) -> None:
+        """End the process that waits for the next measurement."""
+        if self._fresh is not None:
+            self._fresh[0].stop()
+            self._fresh = None
+
+    def __enter__(self) -> Self:
+        """Return the backend."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()

@@ -1,0 +1,95 @@
+"""Inputs and variables of a step: values that keep it finite, the same wherever they are placed.
+
+A GraphDef says nothing about initial values. Weights are positive and average their inputs (uniform
+in 0 .. 2 / fan-in), so that activations stay near 1 through any depth; vectors (biases, scales,
+variances) are uniform in 0.5 .. 1; scalars (learning rates, decay rates) are 0.001; integers
+(counters) 0. Optimizer state is as positive, so that no square root fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.errors import InputError
+
+SCALAR = 0.001
+_PHILOX = 1
+_FORWARDING = frozenset(
+    ["Cast", "ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unpack"]
+)
+
+
+def input_value(placeholder: Any, seed: int) -> NDArray[Any]:
+    """Values of a placeholder (``tf.Operation``) of known shape: floats in 0 .. 1, valid indices.
+
+    InputError where its type or shape allows none.
+    """
+    tensor = placeholder.outputs[0]
+    shape, dtype = tensor.shape, tensor.dtype
+    if not shape.is_fully_defined():
+        raise InputError(f"input {tensor.name!r} has the open shape {shape}; give it whole")
+    rng = np.random.default_rng(_key(placeholder.name, seed))
+    if dtype.is_floating:
+        return np.asarray(rng.random(shape.as_list()), dtype.as_numpy_dtype)
+    if dtype.is_integer:
+        bound = index_bound(tensor)
+        return np.asarray(rng.integers(0, bound, shape.as_list()), dtype.as_numpy_dtype)
+    raise InputError(f"input {tensor.name!r} is of type {dtype.name}; only numbers can be made up")
+
+
+def index_bound(tensor: Any) -> int:
+    """How many rows the smallest table has that an integer tensor indexes; 2 where none is seen."""
+    bounds, waiting, seen = [], [tensor], {tensor.name}
+    while waiting:
+        for op in waiting.pop().consumers():
+            rows = _rows(op, seen)
+            if rows:
+                bounds.append(rows)
+            if op.type in _FORWARDING:
+                waiting += [t for t in op.outputs if t.name not in seen]
+                seen |= {t.name for t in op.outputs}
+    return min(bounds, default=2)
+
+
+def _rows(op: Any, indices: set[str]) -> int | None:
+    """Rows of the table that ``op`` looks up with its second input, if that is one of indices."""
+    if len(op.inputs) < 2 or op.inputs[1].name not in indices:
+        return None
+    if op.type == "ResourceGather":
+        return int(op.inputs[0].op.get_attr("shape").dim[0].size)
+    if op.type == "GatherV2":
+        import tensorflow as tf
+
+        axis = tf.get_static_value(op.inputs[2])
+        return None if axis is None else int(op.inputs[0].shape[int(axis)])
+    if op.type == "SparseSoftmaxCrossEntropyWithLogits":
+        return int(op.inputs[0].shape[-1])
+    return None
+
+
+def initial_value(variable: Any, seed: int) -> Any:
+    """A tensor with the first value of a VarHandleOp, made on the current device."""
+    import tensorflow as tf
+
+    dtype = tf.as_dtype(variable.get_attr("dtype"))
+    shape = tf.TensorShape(variable.get_attr("shape")).as_list()
+    if not dtype.is_floating or not shape:
+        return tf.fill(shape, tf.constant(SCALAR if dtype.is_floating else 0, dtype))
+    low, high = (0.5, 1.0) if len(shape) == 1 else (0.0, 2.0 / math.prod(shape[:-1]))
+    uniform = tf.raw_ops.StatelessRandomUniformV2(
+        shape=shape,
+        key=tf.constant([_key(variable.name, seed)], tf.uint64),
+        counter=tf.constant([0, 0], tf.uint64),
+        alg=_PHILOX,
+        dtype=dtype,
+    )
+    return uniform * tf.constant(high - low, dtype) + tf.constant(low, dtype)
+
+
+def _key(name: str, seed: int) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8], "big")

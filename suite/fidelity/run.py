@@ -1,0 +1,92 @@
+"""Runs drawn placements for real and simulates them: a record each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.arrays import digest
+from suite.cell import Cell
+from suite.execution.measurement import Backend, Measurement, Step, Timing
+from suite.fidelity.breakdown import breakdown
+from suite.fidelity.draw import Drawn
+from suite.problem import Problem
+from suite.provenance import provenance
+from suite.record import FORMAT, Record, finished, write_record
+from suite.simulator.result import SEMANTICS, SEMANTICS_VERSION
+from suite.simulator.timeline import Timeline, timeline
+
+GRID = "fidelity"
+
+
+def compare(
+    task: str,
+    problem: Problem,
+    step: Step,
+    drawn: Sequence[Drawn],
+    backend: Backend,
+    timing: Timing,
+    results: Path,
+) -> Iterator[tuple[Cell, Record]]:
+    """Measure and simulate placements, in an order of their own; yield each with its record.
+
+    A placement that is recorded under the same settings is not run again. Records go below
+    ``results``, kinds of placements in the place of placers.
+    """
+    # Were they run as they are drawn, a machine that warms up would look like a kind's doing.
+    order = np.random.default_rng(0).permutation(len(drawn))
+    for one in (drawn[i] for i in order):
+        machine = problem.machine
+        gpus = len(machine.gpus)
+        cell = Cell(GRID, machine.name, gpus, task, one.kind, one.number)
+        settings = (SEMANTICS, SEMANTICS_VERSION, backend.name, vars(timing).items(), cell.name)
+        mark = digest([problem.fingerprint, one.placement.devices, str(settings)])
+        record, _ = finished(cell.path(results), mark)
+        if record is None:
+            line = timeline(problem, one.placement.devices)
+            measurement = backend.measure(step, one.placement.devices, timing)
+            record = _record(cell, one, line, measurement)
+            record |= {"backend": backend.name, "fingerprint": mark, "planned": len(drawn)}
+            write_record(record, one.placement.devices, cell.path(results))
+        yield cell, record
+
+
+def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) -> Record:
+    problem, result = line.problem, line.result
+    names = [device.name for device in problem.machine.devices]
+    seconds = measurement.step_time if measurement.status == "ok" else None
+    return {
+        "format": FORMAT,
+        "cell": cell.as_dict(),
+        "semantics": SEMANTICS,
+        "status": measurement.status,
+        "reason": measurement.reason,
+        "step_time": seconds,
+        "step_times": list(measurement.kept),
+        "virtual": measurement.virtual,
+        "peak_memory": _known(names, measurement.peak_memory),
+        "memory_source": measurement.memory_source,
+        "capacity": {device.name: device.memory for device in problem.machine.devices},
+        "simulated": {
+            "step_time": result.step_time,
+            "peak_memory": dict(zip(names, result.peak_memory.tolist(), strict=True)),
+        },
+        "breakdown": breakdown(line, measurement.traces),
+        "parameters": drawn.about,
+        "placement_hash": drawn.placement.hash,
+        "graph": {
+            "name": problem.graph.name,
+            "ops": problem.graph.n_ops,
+            "fingerprint": problem.graph.fingerprint,
+        },
+        "provenance": provenance(),
+    }
+
+
+def _known(names: Sequence[str], peaks: Sequence[int | None]) -> dict[str, Any]:
+    """Bytes of the devices that told them."""
+    pairs = zip(names, peaks, strict=False)
+    return {name: peak for name, peak in pairs if peak is not None}

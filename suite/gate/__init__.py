@@ -1,0 +1,1 @@
+"""The regression gate: the records of two commits compared cell by cell (docs/gate.md)."""

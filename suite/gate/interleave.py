@@ -1,0 +1,84 @@
+"""Runs the bench command of two checkouts in turn, A B A B, on one machine in one job."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import suite
+from suite.errors import InputError
+from suite.gate.runs import round_folder
+
+HERE = Path(suite.__file__).parents[1]
+_FAILED_CELLS = 1
+"""bench's exit code when a cell ended in an error or a time-out: the records tell which."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A commit and where its records go."""
+
+    code: Path
+    """Folder of a checkout."""
+    results: Path
+    """Results folder; each round has its own below it."""
+
+
+@contextmanager
+def checkout(base: str) -> Iterator[Path]:
+    """Yield the folder ``base`` or, if it is a commit, a checkout of it that is removed after.
+
+    InputError when it is neither.
+    """
+    if Path(base).is_dir():
+        yield Path(base).resolve()
+        return
+    with TemporaryDirectory(prefix="placebench-base-") as folder:
+        code = Path(folder) / "code"
+        _git(f"{base} is no folder and no commit", "worktree", "add", "--detach", str(code), base)
+        try:
+            yield code
+        finally:
+            _git("cannot remove the checkout", "worktree", "remove", "--force", str(code))
+
+
+def _git(trouble: str, *arguments: str) -> None:
+    command = ["git", "-C", str(HERE), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(f"{trouble}: {' '.join(done.stderr.split()) or 'git failed'}")
+
+
+def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
+    """Run ``placebench bench BENCH`` of each side in turn, ``rounds`` times.
+
+    InputError when a results folder is not empty, since records of another run would be kept, and
+    when bench refuses its arguments.
+    """
+    for side in sides:
+        if side.results.exists() and any(side.results.glob("round*")):
+            raise InputError(f"{side.results} holds rounds already; remove it or name another")
+    for number in range(rounds):
+        for side in sides:
+            _bench(side, bench, number)
+
+
+def _bench(side: Side, bench: str, number: int) -> None:
+    output = round_folder(side.results, number).absolute()
+    command = [sys.executable, "-P", "-m", "suite.cli", "bench", *shlex.split(bench)]
+    # The checkout's own packages win over the installed ones.
+    paths = [str(side.code), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    print(f"round {number}: {side.code}", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        [*command, "--output", str(output)], env=environment, stdout=sys.stderr, check=False
+    )
+    if done.returncode not in (0, _FAILED_CELLS):
+        raise InputError(f"bench {bench} ended with {done.returncode} in {side.code}; see above")

@@ -1,0 +1,42 @@
+"""The records of one side, by cell and round."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from suite.cell import Cell
+from suite.errors import InputError
+from suite.record import RECORDS, Record, read_record
+
+Runs = dict[Cell, dict[int, Record]]
+"""Cell -> round -> record; records outside a round's folder are of round 0."""
+
+
+def round_folder(results: Path, number: int) -> Path:
+    """Where the records of a round lie: a results folder of its own below ``results``."""
+    return results / f"round{number}"
+
+
+def read_runs(results: Path) -> Runs:
+    """Read every record below ``results`` and below the folders of its rounds.
+
+    InputError when there is no such folder, or when a file in it is not a whole record.
+    """
+    if not results.is_dir():
+        raise InputError(f"{results} is no folder; give a results folder, as bench --output does")
+    runs: Runs = {}
+    for number, folder in [(0, results), *_rounds(results)]:
+        for path in sorted(folder.glob(RECORDS)):
+            record = read_record(path)
+            try:
+                cell = Cell(**record["cell"])
+            except (KeyError, TypeError):
+                raise InputError(f"{path} does not say which cell it is; run it again") from None
+            runs.setdefault(cell, {})[number] = record
+    return runs
+
+
+def _rounds(results: Path) -> list[tuple[int, Path]]:
+    named = [(re.fullmatch(r"round(\d+)", path.name), path) for path in results.glob("round*")]
+    return sorted((int(match[1]), path) for match, path in named if match)

@@ -1,0 +1,71 @@
+"""Records of placements that were both run and simulated, as numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from suite.bootstrap import median_interval
+from suite.fidelity.agreement import Agreement, Pairs, agreement
+
+GRID = "fidelity"
+COLUMNS = (
+    *("task", "machine", "backend", "virtual", "kind", "number", "status", "reason"),
+    *("measured", "low", "high", "simulated", "error_percent"),
+    *("memory_error_percent", "breakdown"),
+)
+
+
+def fidelity(records: pd.DataFrame) -> pd.DataFrame:
+    """One row a placement with COLUMNS, sorted.
+
+    Step times in seconds; ``low`` and ``high`` bound the measured median (bootstrap over the steps,
+    95 %), ``error_percent`` is 100 (simulated - measured) / measured, ``memory_error_percent`` the
+    same of the peak memory of the fullest device; NaN without a measurement.
+    """
+    ours = records[records["grid"] == GRID]
+    rows = [_row(row) for _, row in ours.iterrows()]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.sort_values(["task", "machine", "backend", "kind", "number"], ignore_index=True)
+
+
+def _row(record: pd.Series) -> tuple[object, ...]:
+    simulated = record["simulated"].get("step_time", np.nan)
+    measured = record["step_time"] if record["status"] == "ok" else np.nan
+    low, high = median_interval(record["step_times"] if record["status"] == "ok" else ())
+    start = (*(record[c] for c in ("task", "machine", "backend", "virtual")), record["placer"])
+    outcome = (record["seed"], record["status"], record["reason"])
+    error = 100 * (simulated - measured) / measured
+    memory = _memory_error(record["simulated"].get("peak_memory", {}), record["peak_memory"])
+    times = (measured, low, high, simulated, error)
+    return (*start, *outcome, *times, memory, record["breakdown"])
+
+
+def _memory_error(simulated: dict[str, int], measured: dict[str, int]) -> float:
+    fullest = max(measured, key=lambda name: measured[name], default="")
+    if fullest not in simulated or not measured[fullest]:
+        return float("nan")
+    return 100 * (simulated[fullest] / measured[fullest] - 1)
+
+
+def valid(rows: pd.DataFrame) -> pd.DataFrame:
+    """Those that were measured."""
+    return rows[rows["status"] == "ok"]
+
+
+def agree(rows: pd.DataFrame) -> Agreement:
+    """The figures of merit of the measured ones among ``rows``."""
+    kept = valid(rows)
+    columns = (kept[c].to_numpy(np.float64) for c in ("simulated", "measured", "low", "high"))
+    return agreement(Pairs(*columns))
+
+
+def label(row: pd.Series) -> str:
+    """How a placement is called: ``nmt_2 contiguous 3``."""
+    return f"{row['task']} {row['kind']} {row['number']}"
+
+
+def planned(records: pd.DataFrame) -> int:
+    """How many records there should be: what each run says it drew."""
+    ours = records[records["grid"] == GRID]
+    return int(ours.groupby(["task", "machine", "backend"])["planned"].max().sum())

@@ -1,0 +1,194 @@
+"""Fidelity: the figures, the placements drawn, and what the report says of records."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import ROOT, SMOKE_GRAPH
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau, spearmanr
+
+from suite.cli import main
+from suite.fidelity.agreement import Pairs, agreement
+from suite.fidelity.breakdown import covered
+from suite.fidelity.draw import draw
+from suite.fidelity.twin import twin
+from suite.interchange import read_graph
+from suite.machine import Machine
+from suite.problem import Problem
+from suite.simulator.step import Simulator
+
+
+def pairs(simulated, measured, noise=0.0):
+    """Pairs whose measured intervals reach ``noise`` up and down."""
+    simulated, measured = np.array(simulated, float), np.array(measured, float)
+    return Pairs(simulated, measured, measured - noise, measured + noise)
+
+
+def test_figures_of_a_hand_computed_case():
+    found = agreement(pairs([1.0, 2.0, 4.0, 3.0], [1.0, 2.5, 4.0, 5.0]))
+    assert found.placements == 4
+    assert found.spearman == pytest.approx(0.8)
+    assert found.kendall == pytest.approx(4 / 6)
+    assert found.median_absolute_percentage_error == pytest.approx(10.0)
+
+
+def test_pairs_within_the_noise_do_not_count():
+    found = agreement(pairs([2.0, 1.0, 5.0], [1.0, 1.1, 5.0], noise=0.06))
+    assert (found.pairs_apart, found.kendall) == (2, 1.0)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.1, 9), st.floats(0.1, 9)),
+        min_size=3,
+        unique_by=(lambda t: t[0], lambda t: t[1]),
+    )
+)
+def test_figures_agree_with_scipy(times):
+    simulated, measured = zip(*times, strict=True)
+    found = agreement(pairs([s for s, _ in times], measured))
+    assert found.spearman == pytest.approx(spearmanr(simulated, measured).statistic)
+    assert found.kendall == pytest.approx(kendalltau(simulated, measured).statistic)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_too_few_placements_have_no_rank(count):
+    found = agreement(pairs([1.0] * count, [2.0] * count))
+    assert math.isnan(found.spearman)
+    assert math.isnan(found.kendall)
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 10)), max_size=12))
+def test_time_covered_by_intervals(spans):
+    start = np.array([s for s, _ in spans], float)
+    end = start + np.array([length for _, length in spans], float)
+    moments = {t for s, length in spans for t in range(s, s + length)}
+    assert covered(start, end) == len(moments)
+
+
+def two_cpus(second="8 GB"):
+    """The smoke graph on two CPUs, a link from the first to the second that is slow."""
+    device = {"kind": "cpu", "peak_flops": 5e10, "memory_bandwidth": 1e10, "launch_overhead": 5e-6}
+    slow = {"bandwidth": 1e8, "latency": 1e-3, "channel": "pair"}
+    links = [slow | {"from": "cpu", "to": "cpu:1"}, slow | {"bandwidth": 1e9}]
+    memories = {"cpu:0": "8 GB", "cpu:1": second}
+    devices = [device | {"name": name, "memory": size} for name, size in memories.items()]
+    machine = Machine.from_table({"name": "two", "device": devices, "link": links})
+    return Problem.create(read_graph(SMOKE_GRAPH), machine)
+
+
+def test_a_twin_costs_the_same():
+    problem = two_cpus()
+    seen = twin(problem)
+    devices = np.random.default_rng(0).integers(2, size=(50, problem.graph.n_classes))
+    placed = devices[:, problem.graph.colocation].astype(np.int32)
+    ours, theirs = Simulator(problem).batch(placed), Simulator(seen).batch(placed)
+    np.testing.assert_array_equal(ours.step_time, theirs.step_time)
+    np.testing.assert_array_equal(ours.peak_memory, theirs.peak_memory)
+    assert seen.machine.gpus == (0, 1)
+
+
+def test_placements_of_every_kind_are_drawn_and_again_the_same():
+    problem = two_cpus()
+    first, second = (draw(problem, 40, 7) for _ in range(2))
+    hashes = [one.placement.hash for one in first]
+    assert hashes == [one.placement.hash for one in second]
+    assert len(set(hashes)) == len(first)
+    kinds = {one.kind for one in first}
+    assert kinds >= {"single", "partitioner", "best", "contiguous", "random"}
+    labels = [(one.kind, one.number) for one in first]
+    assert len(set(labels)) == len(labels)
+    assert len({Simulator(problem).run(one.placement.devices).nanoseconds for one in first}) > 10
+
+
+def test_what_does_not_fit_is_not_drawn():
+    problem = two_cpus("8 MB")
+    drawn, simulator = draw(problem, 20, 0), Simulator(problem)
+    assert [one.kind for one in drawn].count("single") == 1
+    assert not any(simulator.run(one.placement.devices).oom.any() for one in drawn)
+
+
+BREAKDOWN = {
+    "simulated": {"busy": {"cpu:0": 1.0, "cpu:1": 0.5}, "transfers": 10, "transfer_seconds": 0.1},
+    "measured": {"busy": {"cpu:0": 1.5, "cpu:1": 0.5}, "transfers": 12, "transfer_seconds": 0.4},
+    "operations": [["Conv2D", "cpu:0", 3, 0.6, 1.1], ["MatMul", "cpu:1", 3, 0.2, 0.21]],
+}
+
+
+def planted(results, task, times, **more):
+    """Write a record for each (simulated, measured steps)."""
+    for number, (simulated, steps) in enumerate(times):
+        cell = {"grid": "fidelity", "machine": "here", "gpus": 0, "task": task}
+        path = results / f"fidelity/here/0gpu/{task}/random/seed{number}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        record = {
+            "format": "placebench-record-1",
+            "cell": cell | {"placer": "random", "seed": number},
+            "backend": "cluster",
+            "status": "ok",
+            "step_time": float(np.median(steps)),
+            "step_times": steps,
+            "peak_memory": {"cpu:0": 100, "cpu:1": 400},
+            "simulated": {"step_time": simulated, "peak_memory": {"cpu:0": 300, "cpu:1": 408}},
+            "breakdown": BREAKDOWN,
+            "planned": len(times) + 1,
+        }
+        path.write_text(json.dumps(record | more))
+
+
+@pytest.fixture
+def reports(tmp_path, capsys):
+    """Write reports of planted records: 4 + 3 placements, one of them failed."""
+    results = tmp_path / "results"
+    shutil.copytree(ROOT / "results" / "published", results / "published")
+    exact = [(t, [t, t * 1.01, t * 0.99]) for t in (1.0, 2.0, 3.0)]
+    planted(results, "alpha", [*exact, (2.0, [4.0, 4.1, 3.9])])
+    planted(results, "beta", [(1.1 * t, steps) for t, steps in exact])
+    path = results / "fidelity/here/0gpu/beta/random/seed0.json"
+    lost = {"status": "oom", "reason": "cpu:0 is full", "step_time": None, "step_times": []}
+    path.write_text(json.dumps(json.loads(path.read_text()) | lost))
+    code = main(["report", "--results", str(results), "--output", str(tmp_path / "reports")])
+    assert code == 0
+    assert "fidelity: 2 of 9 records are missing" in capsys.readouterr().out
+    return tmp_path / "reports"
+
+
+def test_the_summary_has_all_and_each_task(reports):
+    found = json.loads((reports / "fidelity.json").read_text())
+    alpha, beta = found["tasks"]["alpha"], found["tasks"]["beta"]
+    assert (found["placements"], alpha["placements"], beta["placements"]) == (6, 4, 2)
+    assert alpha["median_absolute_percentage_error"] == 0
+    assert alpha["spearman"] == pytest.approx(spearmanr([1, 2, 3, 2], [1, 2, 3, 4]).statistic)
+    assert alpha["kendall"] == pytest.approx((4 - 1) / 6)
+    assert beta["median_absolute_percentage_error"] == pytest.approx(10)
+    assert beta["spearman"] is None
+    assert set(found) >= {"spearman", "kendall", "median_absolute_percentage_error", "tasks"}
+    assert found["settings"]["here/cluster"]["placements"] == 6
+
+
+def test_the_page_explains_the_worst(reports):
+    page = (reports / "fidelity.md").read_text()
+    worst = next(line for line in page.splitlines() if line.startswith("| alpha random 3"))
+    assert "-50.0" in worst
+    line = next(line for line in page.splitlines() if line.startswith("| beta "))
+    assert [cell.strip() for cell in line.split("|")][-5:-1] == ["10.0", "+10.0", "1.0", "2.0"]
+    assert "cpu:0 computes 1.5 s (1 s); is idle 2.5 s (1 s)" in worst
+    assert "12 transfers (10 simulated) take 0.4 s (0.1 s); Conv2D on cpu:0 1.1 s (0.6 s)" in worst
+    assert (
+        "Not measured, and in no figure: 1 oom; the first is beta random 0: cpu:0 is full" in page
+    )
+    assert (reports / "fidelity.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_records_the_page_says_so(tmp_path):
+    results = tmp_path / "results"
+    shutil.copytree(Path(ROOT) / "results" / "published", results / "published")
+    assert main(["report", "--results", str(results), "--output", str(tmp_path / "out")]) == 0
+    assert "No placement has been run yet" in (tmp_path / "out" / "fidelity.md").read_text()
+    assert json.loads((tmp_path / "out" / "fidelity.json").read_text())["placements"] == 0

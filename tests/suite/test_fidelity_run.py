@@ -1,0 +1,93 @@
+"""Fidelity with a real session: what is recorded, and what a second run does."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from models.rnnlm import RNNLM
+from suite.capture import capture
+from suite.cli import main
+from suite.execution.measurement import Step, Timing
+from suite.execution.session import SessionBackend
+from suite.fidelity.draw import draw
+from suite.fidelity.run import compare
+from suite.machine import Machine
+from suite.problem import Problem
+
+TIMING = Timing(steps=3, discarded=1)
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory):
+    """A toy language model as graph and GraphDef."""
+    captured = capture(*RNNLM(batch=2, units=8, steps=3, vocabulary=20).build(), "toy")
+    path = tmp_path_factory.mktemp("graph") / "toy.pb.gz"
+    path.write_bytes(gzip.compress(captured.graph_def.SerializeToString()))
+    return Step(path, captured.graph.op_names), captured.graph
+
+
+@pytest.fixture(scope="module")
+def problem(step):
+    device = {"kind": "cpu", "memory": "8 GB", "peak_flops": 5e10, "memory_bandwidth": 1e10}
+    devices = [device | {"name": f"cpu:{i}", "launch_overhead": 1e-5} for i in range(2)]
+    link = {"bandwidth": 1e9, "latency": 1e-5, "channel": "pair"}
+    machine = Machine.from_table({"name": "here", "device": devices, "link": [link]})
+    return Problem.create(step[1], machine)
+
+
+@pytest.fixture(scope="module")
+def run(step, problem, tmp_path_factory):
+    """Results, and cells with records of six placements."""
+    results, drawn = tmp_path_factory.mktemp("results"), draw(problem, 6, 0)
+    with SessionBackend(problem.machine) as backend:
+        found = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
+    return results, drawn, found
+
+
+def test_each_placement_leaves_a_record_of_both_worlds(run):
+    results, drawn, found = run
+    assert len(found) == len(drawn) == 6
+    for cell, record in found:
+        assert json.loads(cell.path(results).read_text()) == record
+        assert (record["status"], record["reason"]) == ("ok", "")
+        assert record["backend"] == "session"
+        assert record["virtual"]
+        assert len(record["step_times"]) == 2
+        assert record["step_time"] == pytest.approx(np.median(record["step_times"]))
+        assert record["simulated"]["step_time"] > 0
+        assert record["planned"] == 6
+    by_kind = {(cell.placer, cell.seed): record for cell, record in found}
+    busy = by_kind["single", 0]["breakdown"]["measured"]["busy"]
+    assert busy["cpu:0"] > 0
+    assert busy["cpu:1"] == 0
+    rows = by_kind["single", 1]["breakdown"]["operations"]
+    assert {row[1] for row in rows} == {"cpu:1"}
+    assert all(row[3] > 0 and row[4] > 0 for row in rows)
+
+
+def test_what_is_recorded_is_not_run_again(run, step, problem):
+    results, drawn, found = run
+    before = {cell.name: cell.path(results).read_bytes() for cell, _ in found}
+    lost = found[0][0].path(results)
+    lost.unlink()
+    with SessionBackend(problem.machine) as backend:
+        again = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
+    after = {cell.name: cell.path(results).read_bytes() for cell, _ in again}
+    assert {name for name in before if before[name] != after[name]} == {found[0][0].name}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("nmt_22 --machine k40", "no task 'nmt_22'; did you mean 'nmt_2'?"),
+        ("nmt_2 --machine nowhere.toml", "no machine 'nowhere.toml'"),
+        ("nmt_2 --machine k40 --steps 5", "5 of 5 steps discarded; keep at least one"),
+        ("nmt_2 --machine k40 --cluster c.toml", "--cluster is for --backend cluster"),
+    ],
+)
+def test_trouble_is_told_before_anything_runs(arguments, words, tmp_path, capsys):
+    assert main(["fidelity", *arguments.split(), "--output", str(tmp_path / "results")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()

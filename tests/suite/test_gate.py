@@ -1,0 +1,267 @@
+"""placebench gate: green, or one of three reds, each with its word and its exit code."""
+
+import json
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import ROOT, placebench, write_grid
+
+from suite.bootstrap import ratio_interval
+from suite.cli import main
+
+GREEN, SLOWER, MISSING, NOTHING = 0, 3, 4, 5
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory):
+    """Real records of the smoke grid."""
+    results = tmp_path_factory.mktemp("smoke")
+    assert placebench("bench", "smoke", "--output", results, "--workers", 0).returncode == 0
+    return results
+
+
+@pytest.fixture
+def sides(smoke, tmp_path):
+    """Base and head with the same records."""
+    return [Path(shutil.copytree(smoke, tmp_path / name)) for name in ("base", "head")]
+
+
+def gate(capsys, *arguments):
+    code = main(["gate", *(str(a) for a in arguments)])
+    return code, capsys.readouterr().out
+
+
+def change(path, **fields):
+    record = json.loads(path.read_text())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record | fields))
+
+
+def test_the_same_records_are_green(sides, capsys):
+    code, text = gate(capsys, *sides)
+    assert code == GREEN
+    assert text == "## Gate: green\n\n8 equal, 1 not measured.\n"
+
+
+def test_a_nanosecond_is_seen_in_a_simulated_cell(sides, capsys):
+    path = sides[1] / "smoke/k40/2gpu/tiny/metis/seed0.json"
+    before = json.loads(path.read_text())["step_time"]
+    change(path, step_time=before + 1e-9)
+    code, text = gate(capsys, *sides)
+    assert code == SLOWER
+    assert "Gate: slower" in text
+    assert "smoke/k40/2gpu/tiny/metis/seed0" in text
+    change(path, step_time=before - 1e-9)
+    code, text = gate(capsys, *sides)
+    assert code == GREEN
+    assert "1 faster" in text
+
+
+def test_what_was_measured_must_be_again(sides, capsys):
+    (sides[1] / "smoke/k40/2gpu/tiny/random/seed1.json").unlink()
+    change(sides[1] / "smoke/k40/2gpu/tiny/metis/seed0.json", status="oom", reason="gpu:0 is full")
+    code, text = gate(capsys, *sides)
+    assert code == MISSING
+    assert "Gate: missing" in text
+    assert "seed 1: no record" in text
+    assert "seed 0: oom gpu:0 is full" in text
+
+
+def test_slower_goes_before_missing_and_both_are_said(sides, capsys):
+    (sides[1] / "smoke/k40/2gpu/tiny/random/seed1.json").unlink()
+    change(sides[1] / "smoke/k40/2gpu/tiny/metis/seed0.json", step_time=9.0)
+    code, text = gate(capsys, *sides)
+    assert code == SLOWER
+    assert "Gate: slower, missing" in text
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_nothing_measured_is_no_green(sides, empty, capsys):
+    shutil.rmtree(sides[empty])
+    sides[empty].mkdir()
+    code, text = gate(capsys, *sides)
+    assert code == NOTHING
+    assert "Gate: nothing measured" in text
+
+
+def test_more_cells_than_before_are_green(sides, capsys):
+    (sides[0] / "smoke/k40/2gpu/tiny/random/seed1.json").unlink()
+    code, text = gate(capsys, *sides)
+    assert (code, "1 new" in text) == (GREEN, True)
+
+
+def test_other_settings_are_told(sides, capsys):
+    path = sides[1] / "smoke/k40/2gpu/tiny/metis/seed0.json"
+    change(path, step_time=9.0, fingerprint="0123456789abcdef")
+    assert "other settings" in gate(capsys, *sides)[1]
+
+
+def test_trouble_is_one_line(sides, tmp_path, capsys):
+    assert main(["gate", str(sides[0]), str(tmp_path / "nowhere")]) == 2
+    assert "nowhere is no folder; give a results folder" in capsys.readouterr().err
+    assert main(["gate", *map(str, sides), "--tolerance", "2"]) == 2
+    assert "give a share such as 0.02" in capsys.readouterr().err
+
+
+def test_github_gets_the_summary_too(sides, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    (tmp_path / "summary.md").write_text("before\n")
+    _, text = gate(capsys, *sides)
+    assert (tmp_path / "summary.md").read_text() == f"before\n{text}"
+
+
+def planted(folder, times, **fields):
+    """Write one record a step time below ``folder``: as seeds of one cell, from a real record."""
+    for number, seconds in enumerate(times):
+        path = folder / f"g/k40/2gpu/tiny/planner/seed{number}.json"
+        _write(path, number, seconds, fields)
+
+
+def planted_rounds(folder, times):
+    """Write one record a step time below ``folder``: as rounds of one measured cell."""
+    for number, seconds in enumerate(times):
+        path = folder / f"round{number}/g/k40/2gpu/tiny/scotch/seed0.json"
+        _write(path, 0, seconds, {"backend": "session"})
+
+
+def _write(path, seed, seconds, fields):
+    grid, machine, _, task, placer = path.parts[-6:-1]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cell = {"grid": grid, "machine": machine, "gpus": 2, "task": task}
+    record = {"format": "placebench-record-1", "cell": cell | {"placer": placer, "seed": seed}}
+    record |= {"status": "ok", "backend": "simulator", "step_time": seconds} | fields
+    path.write_text(json.dumps(record))
+
+
+LEARNT = {"planner": {"updates": 100}}
+SEEDS = [1.0, 1.01, 0.99, 1.02, 0.98]
+
+
+@pytest.mark.parametrize(
+    ("factor", "code", "word"),
+    [(1.0, 0, "equal"), (1.015, 0, "within"), (1.1, 3, "slower"), (0.9, 0, "faster")],
+)
+def test_learned_cells_are_judged_over_their_seeds(tmp_path, factor, code, word, capsys):
+    planted(tmp_path / "base", SEEDS, **LEARNT)
+    planted(tmp_path / "head", [seconds * factor for seconds in SEEDS], **LEARNT)
+    found, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert found == code
+    assert f"1 {word}" in text
+
+
+def test_a_single_learned_seed_is_not_judged(tmp_path, capsys):
+    planted(tmp_path / "base", [1.0], **LEARNT)
+    planted(tmp_path / "head", [1.5], **LEARNT)
+    code, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert code == NOTHING
+    assert "needs 3 seeds" in text
+
+
+def test_a_search_under_a_clock_is_not_held_to_equality(tmp_path, capsys):
+    limits = {"budget": {"evaluations": None, "seconds": 60}}
+    planted(tmp_path / "base", SEEDS, **limits)
+    planted(tmp_path / "head", SEEDS[::-1], **limits)
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == GREEN
+
+
+DRIFTING = np.array([1.0, 1.3, 0.9, 1.2, 1.1, 0.8, 1.0])
+"""Seven rounds on a machine whose speed changes by a third."""
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1.0, 0), (1.01, 0), (1.03, 3), (1.1, 3)])
+def test_rounds_are_compared_one_by_one(tmp_path, factor, code, capsys):
+    planted_rounds(tmp_path / "base", DRIFTING)
+    planted_rounds(tmp_path / "head", DRIFTING * factor * [1.002, 0.998, 1, 1, 1.001, 0.999, 1])
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == code
+
+
+def test_two_jobs_are_no_measurement(tmp_path, capsys):
+    planted(tmp_path / "base", [1.0], backend="session")
+    planted(tmp_path / "head", [1.0], backend="session")
+    code, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert code == NOTHING
+    assert "needs 3 interleaved rounds" in text
+
+
+def test_a_lost_round_is_missing(tmp_path, capsys):
+    planted_rounds(tmp_path / "base", DRIFTING)
+    planted_rounds(tmp_path / "head", DRIFTING[:-1])
+    code, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert code == NOTHING
+    assert "Gate: nothing measured, missing" in text
+    assert "seed 0, round 6: no record" in text
+
+
+def test_the_interval_of_a_ratio_holds_the_truth():
+    """Over 200 draws whose ratio is 1.05, nominally 190 intervals hold it."""
+    rng = np.random.default_rng(0)
+    draws = [np.exp(rng.normal(0, 0.05, (2, 12))) for _ in range(200)]
+    held = [low <= 1.05 <= high for low, high in (ratio_interval(1.05 * a, b) for a, b in draws)]
+    assert 180 <= sum(held) <= 200
+    assert all(math.isnan(end) for end in ratio_interval([1.0], [1.0, 2.0]))
+
+
+@pytest.fixture(scope="module")
+def slower_checkout(tmp_path_factory):
+    """A copy of the project whose simulator says 1 ns more, as a folder with a commit."""
+    code = tmp_path_factory.mktemp("checkout")
+    for package in ("suite", "baselines", "planners", "models"):
+        shutil.copytree(
+            ROOT / package, code / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    result = code / "suite/simulator/result.py"
+    text = result.read_text()
+    assert "return self.nanoseconds / 1e9" in text
+    result.write_text(text.replace("self.nanoseconds / 1e9", "(self.nanoseconds + 1) / 1e9"))
+    return code
+
+
+def test_two_checkouts_are_run_in_turn(slower_checkout, tmp_path):
+    grid = write_grid(tmp_path / "g.toml", {"cpu_only": 1})
+    folders = [tmp_path / "base", tmp_path / "head"]
+    run = ["--interleave", f"{grid} --workers 0", "--rounds", 2, "--commit", slower_checkout]
+    done = placebench("gate", *folders, *run)
+    assert done.returncode == GREEN, done.stderr
+    assert "1 faster" in done.stdout
+    order = [line.split(": ")[1] for line in done.stderr.splitlines() if line.startswith("round")]
+    assert order == [str(slower_checkout), str(ROOT)] * 2
+    assert len(list(tmp_path.rglob("round1/g/**/seed0.json"))) == 2
+
+    again = placebench("gate", *folders, *run)
+    assert again.returncode == 2
+    assert "holds rounds already; remove it or name another" in again.stderr
+
+
+def test_bench_arguments_are_checked_by_bench(tmp_path):
+    done = placebench(
+        "gate", tmp_path / "a", tmp_path / "b", "--interleave", "nothing", "--commit", ROOT
+    )
+    assert done.returncode == 2
+    assert "no grid or table 'nothing'" in done.stderr
+    assert f"bench nothing ended with 2 in {ROOT}" in done.stderr
+
+
+def test_a_commit_that_is_not_there(tmp_path):
+    done = placebench(
+        "gate", tmp_path / "a", tmp_path / "b", "--interleave", "smoke", "--commit", "no-such"
+    )
+    assert done.returncode == 2
+    assert "no-such is no folder and no commit" in done.stderr
+    worktrees = subprocess.run(
+        ["git", "-C", str(ROOT), "worktree", "list"], capture_output=True, text=True, check=True
+    )
+    assert "placebench-base" not in worktrees.stdout
+
+
+def test_gpu_runners_never_run_foreign_code():
+    """A self-hosted runner that pull requests reach runs whatever anyone proposes."""
+    text = (ROOT / ".github/workflows/gpu.yml").read_text()
+    assert "pull_request" not in text
+    assert "self-hosted" in text
+    commands = [line.split("run:")[1].strip() for line in text.splitlines() if "run:" in line]
+    assert commands
+    assert all(command.startswith("python3 -m tox ") for command in commands if "tox" in command)
