@@ -11,7 +11,17 @@ from typing import NoReturn
 
 from suite.errors import BudgetExhausted, InputError, Unsupported
 
-COMMANDS = ("bench", "report", "place", "simulate", "graph", "workload", "verify", "list")
+COMMANDS = (
+    "bench",
+    "report",
+    "place",
+    "simulate",
+    "graph",
+    "workload",
+    "verify",
+    "rescore",
+    "list",
+)
 
 EXAMPLES = """examples:
   placebench bench quick              run a grid; a second call runs only what is missing

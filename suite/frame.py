@@ -16,7 +16,7 @@ _TEXTS = ("backend", "semantics", "status", "reason", "bound_kind")
 _NUMBERS = ("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations")
 _LISTS = ("step_times", "history", "oom")
 _MAPPINGS = (
-    *("peak_memory", "capacity", "busy", "moved", "utilisation"),
+    *("peak_memory", "capacity", "busy", "moved", "utilisation", "under_semantics"),
     *("parameters", "planner", "graph", "provenance"),
 )
 FIELDS: dict[str, Any] = {
