@@ -57,3 +57,5 @@ class Job:
     max_seconds: float | None
     timeout: float | None
     """Seconds after which the cell is stopped."""
+    semantics: str = "placebench"
+    """The simulator's rules (:mod:`suite.simulator.semantics`), by name."""
