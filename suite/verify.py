@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from suite.cell import SIMULATOR
 from suite.errors import InputError
 from suite.placement import Placement
 from suite.problem import Problem
@@ -23,7 +24,7 @@ def verify(results: Path) -> Iterator[tuple[Path, str]]:
     for path in paths:
         try:
             record = read_record(path)
-            if record["status"] in ("ok", "oom") and record.get("backend") != "workload":
+            if record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR:
                 yield path, _difference(record, path)
         except InputError as error:
             yield path, str(error)
