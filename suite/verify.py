@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from suite.cell import SIMULATOR
 from suite.errors import InputError
 from suite.json_file import write_json
 from suite.placement import Placement
 from suite.problem import Problem
 from suite.record import Record, read_devices, read_record
-from suite.run import BACKEND, judged, kept_graph, make_problem
+from suite.run import judged, kept_graph, make_problem
 
 
 def verify(results: Path) -> Iterator[tuple[Path, str]]:
@@ -45,7 +46,7 @@ def _simulated_again(results: Path) -> Iterator[tuple[Path, Record, Record, str]
         record: Record = {}
         try:
             record = read_record(path)
-            if record["status"] in ("ok", "oom") and record.get("backend") == BACKEND:
+            if record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR:
                 again = _judged_again(record, path)
                 yield path, record, again, _difference(record, again)
         except InputError as error:
