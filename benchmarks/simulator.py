@@ -18,6 +18,7 @@ from suite.problem import Problem
 from suite.registry import task
 from suite.run import make_problem
 from suite.simulator.reference import simulate
+from suite.simulator.semantics import PRESETS
 from suite.simulator.step import Simulator
 
 REPEATS = 7
@@ -64,9 +65,19 @@ def rows(name: str) -> list[str]:
         two = fastest(lambda m=many: simulator.batch(m, threads=2), 3)  # type: ignore[misc]
         lines.append(
             f"| {name} | {kind} | {size:,} | {seconds * 1e3:.2f} | {seconds / size * 1e9:.1f}"
-            f" | {slow / seconds:.0f} | {priority / seconds:.2f} | {one / two:.2f} |"
+            f" | {slow / seconds:.0f} | {priority / seconds:.2f} | {one / two:.2f}"
+            f" | {peers(problem, devices, seconds)} |"
         )
     return lines
+
+
+def peers(problem: Problem, devices: Ints, seconds: float) -> str:
+    """Time under each other semantics / ``seconds``."""
+    ratios = []
+    for rules in list(PRESETS.values())[1:]:
+        simulator = Simulator(problem, semantics=rules)
+        ratios.append(fastest(lambda s=simulator: s.run(devices)) / seconds)  # type: ignore[misc]
+    return ", ".join(f"{ratio:.2f}" for ratio in ratios)
 
 
 def main() -> None:
@@ -77,8 +88,8 @@ def main() -> None:
     everything = ["inception_v3", "resnet_152", "rnnlm", "nmt_2", "nmt_4", "nmt_8"]
     parser.add_argument("--tasks", nargs="+", default=everything)
     print("| task | placement | ops + edges | ms | ns per op + edge | times reference.py", end="")
-    print(" | priority / fifo | 2 threads / 1 |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(f" | priority / fifo | 2 threads / 1 | {', '.join(list(PRESETS)[1:])} / placebench |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in parser.parse_args().tasks:
         print("\n".join(rows(name)), flush=True)
 
