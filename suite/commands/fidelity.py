@@ -52,6 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     machine = Machine.load(arguments.machine)
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
     problems = {task: _problem(task, machine) for task in arguments.tasks}
+    drawn = {}
+    for task, problem in problems.items():
+        drawn[task] = draw(problem, arguments.placements, arguments.seed)
+        print(f"{task}: {len(drawn[task])} placements", flush=True)
     folder = arguments.output / GRID / machine.name
     folder.mkdir(parents=True, exist_ok=True)
     if Path(arguments.machine).is_file():
@@ -59,10 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     statuses: Counter[str] = Counter()
     with _backend(arguments, machine) as backend:
         for task, problem in problems.items():
-            drawn = draw(problem, arguments.placements, arguments.seed)
-            print(f"{task}: {len(drawn)} placements", flush=True)
             step = Step.of_task(task)
-            found = compare(task, problem, step, drawn, backend, timing, arguments.output)
+            found = compare(task, problem, step, drawn[task], backend, timing, arguments.output)
             for cell, record in found:
                 statuses[record["status"]] += 1
                 print(f"{cell.name:50} {_line(record)}", flush=True)

@@ -22,6 +22,9 @@ from suite.machine import Machine
 from suite.problem import Problem
 from suite.simulator.step import Simulator
 
+QUICK = {"best_of_random": {"k": 20}, "annealing": {"evaluations": 200}}
+"""Planners that search for less than a second."""
+
 
 def pairs(simulated, measured, noise=0.0):
     """Pairs whose measured intervals reach ``noise`` up and down."""
@@ -96,7 +99,7 @@ def test_a_twin_costs_the_same():
 
 def test_placements_of_every_kind_are_drawn_and_again_the_same():
     problem = two_cpus()
-    first, second = (draw(problem, 40, 7) for _ in range(2))
+    first, second = (draw(problem, 40, 7, QUICK) for _ in range(2))
     hashes = [one.placement.hash for one in first]
     assert hashes == [one.placement.hash for one in second]
     assert len(set(hashes)) == len(first)
@@ -109,7 +112,7 @@ def test_placements_of_every_kind_are_drawn_and_again_the_same():
 
 def test_what_does_not_fit_is_not_drawn():
     problem = two_cpus("8 MB")
-    drawn, simulator = draw(problem, 20, 0), Simulator(problem)
+    drawn, simulator = draw(problem, 20, 0, QUICK), Simulator(problem)
     assert [one.kind for one in drawn].count("single") == 1
     assert not any(simulator.run(one.placement.devices).oom.any() for one in drawn)
 
