@@ -1,4 +1,4 @@
-"""Neighbourhoods of a placement: groups of classes that move together."""
+"""Neighbours of a placement: groups of classes, of many sizes and kinds, that move together."""
 
 from __future__ import annotations
 
@@ -7,75 +7,108 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines._critical import Chain
+from baselines._parts import parts
 from suite.arrays import Ints
 from suite.problem import Problem
 
 Devices = NDArray[np.int64]
 
+SIZES = (8, 16, 32, 64, 128, 256, 512, 1024)
+"""Numbers of METIS' parts that may move as one, beside single classes."""
+BY_TYPE = (1, 8, 16, 32, 64, 128)
+"""Numbers of parts whose operations of one type may move as one: all weight gradients of a block,
+say, which no partition into neighbours has together."""
+
 
 @dataclass(frozen=True, eq=False)
-class Level:
-    """A partition of the classes into groups that are each on one device."""
+class Grouping:
+    """A partition of the classes."""
 
     group_of: Devices
     """int64[n_classes]."""
-    start: Devices
-    """int64[groups]: where the groups are now."""
-    borders: tuple[Devices, Devices]
-    """Both groups of every pair that exchanges tensors, int64[pairs] each."""
-    devices: int
+    members: Devices
+    """int64[n_classes]: classes, group by group."""
+    offsets: Devices
+    """int64[groups + 1]: where each group's members begin."""
 
-    def neighbours(self, current: Devices, count: int, rng: np.random.Generator) -> Devices:
-        """Draw ``count`` changes of ``current``, int64[count, groups]."""
-        drawn = np.repeat(current[None], count, axis=0)
-        for row in drawn:
-            if rng.random() < 0.5 and len(self.borders[0]):
-                self._join(row, rng)
-            else:
-                self._scatter(row, rng)
-        return drawn
+    @classmethod
+    def of(cls, keys: Devices) -> Grouping:
+        """Put classes with the same key, int64[n_classes], into one group."""
+        group_of = np.unique(keys, return_inverse=True)[1]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(group_of))])
+        return cls(group_of, np.argsort(group_of, kind="stable"), offsets)
 
-    def _join(self, row: Devices, rng: np.random.Generator) -> None:
-        """Move a group to the device of one that it exchanges tensors with."""
-        source, target = self.borders
-        apart = np.flatnonzero(row[source] != row[target])
-        if len(apart):
-            pair = rng.choice(apart)
-            ends = source[pair], target[pair]
-            moved, stays = ends if rng.random() < 0.5 else ends[::-1]
-            row[moved] = row[stays]
-
-    def _scatter(self, row: Devices, rng: np.random.Generator) -> None:
-        """Move one, two or four groups anywhere, together."""
-        size = min(len(row), int(rng.choice([1, 1, 2, 4])))
-        row[rng.integers(0, len(row), size)] = rng.integers(0, self.devices)
+    def companions(self, member: int) -> Devices:
+        """All classes in the group of this one."""
+        group = self.group_of[member]
+        return self.members[self.offsets[group] : self.offsets[group + 1]]
 
 
 class Moves:
-    """Levels of one problem, and how class devices become placements."""
+    """The groupings of one problem, and how class devices become placements."""
 
-    def __init__(self, problem: Problem) -> None:
-        """Look up who exchanges tensors with whom."""
-        self.problem = problem
-        graph = problem.graph
-        tensors, consumers = graph.edges
-        source, target = graph.colocation[graph.producer[tensors]], graph.colocation[consumers]
-        pairs = np.unique(np.stack([source, target])[:, source != target], axis=1)
-        self._source, self._target = pairs.astype(np.int64)
+    def __init__(self, problem: Problem, groupings: list[Grouping]) -> None:
+        """Prepare the moves of these groupings."""
+        self.problem, self.groupings = problem, groupings
         self._fallback = np.argmax(problem.allowed, axis=1)
+        self._devices = problem.machine.n_devices
 
-    def random(self, groups: Devices, rng: np.random.Generator) -> Devices:
-        """Put every group (int64[n_classes]) on a device at random: int64[n_classes]."""
-        devices = rng.integers(0, self.problem.machine.n_devices, int(groups.max()) + 1)
-        return np.asarray(devices[groups], np.int64)
+    @classmethod
+    def of(cls, problem: Problem, rng: np.random.Generator) -> Moves:
+        """Group by locality and by type, coarse to fine. NativeCrash when METIS fails."""
+        classes = problem.graph.n_classes
+        sizes = [size for size in sorted({*SIZES, *BY_TYPE} - {1}) if size < classes]
+        cut = dict(zip(sizes, parts(problem, sizes, rng), strict=True))
+        cut[1] = np.zeros(classes, np.int64)
+        kinds = _main_types(problem)
+        typed = [cut[n] * (int(kinds.max()) + 1) + kinds for n in BY_TYPE if n in cut]
+        local = [cut[n] for n in SIZES if n in cut]
+        return cls(problem, [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)])
 
-    def level(self, groups: Devices, classes: Devices) -> Level:
-        """Cut ``groups`` where their classes are on several devices now."""
-        count = self.problem.machine.n_devices
-        keys, group_of = np.unique(groups * count + classes, return_inverse=True)
-        ends = np.stack([group_of[self._source], group_of[self._target]])
-        source, target = np.unique(ends[:, ends[0] != ends[1]], axis=1)
-        return Level(group_of, keys % count, (source, target), count)
+    def random(self, rng: np.random.Generator) -> Devices:
+        """Put every part of a coarse grouping on a device at random: int64[n_classes]."""
+        group_of = self.groupings[rng.integers(min(3, len(self.groupings)))].group_of
+        devices = rng.integers(0, self._devices, int(group_of.max()) + 1)
+        return np.asarray(devices[group_of], np.int64)
+
+    def neighbours(
+        self, current: Devices, count: int, guided: float, chain: Chain, rng: np.random.Generator
+    ) -> Devices:
+        """Draw ``count`` changes of ``current``, int64[count, n_classes].
+
+        A share ``guided`` of the moves shortens a link of the critical chain.
+        """
+        drawn = np.repeat(current[None], count, axis=0)
+        for row in drawn:
+            for _ in range(1 if rng.random() < 0.7 else 2):
+                self._move(row, guided, chain, rng)
+        return drawn
+
+    def _move(self, row: Devices, guided: float, chain: Chain, rng: np.random.Generator) -> None:
+        """Send a class and its companions elsewhere; mostly only those that are where it is."""
+        if len(chain.earlier) and rng.random() < guided:
+            moved, target = self._along(row, chain, rng)
+        else:
+            moved = int(rng.integers(len(row)))
+            target = self._elsewhere(int(row[moved]), rng)
+        grouping = self.groupings[rng.integers(len(self.groupings))]
+        together = grouping.companions(moved)
+        if rng.random() < 0.8:
+            together = together[row[together] == row[moved]]
+        row[together] = target
+
+    def _along(self, row: Devices, chain: Chain, rng: np.random.Generator) -> tuple[int, int]:
+        """Join the ends of a transfer, or send one of two that share a device elsewhere."""
+        first, second, crosses = chain.draw(rng)
+        if rng.random() < 0.5:
+            first, second = second, first
+        if crosses:
+            return first, int(row[second])
+        return first, self._elsewhere(int(row[first]), rng)
+
+    def _elsewhere(self, device: int, rng: np.random.Generator) -> int:
+        return int((device + 1 + rng.integers(self._devices - 1)) % self._devices)
 
     def fitted(self, classes: Ints) -> Ints:
         """Send classes to the CPU where their device cannot run them: int64[..., n_classes]."""
@@ -86,3 +119,13 @@ class Moves:
         """Operation devices, int32[batch, ops], of class devices int64[batch, n_classes]."""
         fitted = self.fitted(classes)[:, self.problem.graph.colocation]
         return np.asarray(fitted, np.int32)
+
+
+def _main_types(problem: Problem) -> Devices:
+    """int64[n_classes]: the type of the operation that takes longest in each class."""
+    graph = problem.graph
+    kinds = np.unique(np.array(graph.op_types), return_inverse=True)[1]
+    seconds = problem.seconds.max(axis=1, where=np.isfinite(problem.seconds), initial=0)
+    order = np.lexsort((-seconds, graph.colocation))
+    firsts = np.unique(graph.colocation[order], return_index=True)[1]
+    return np.asarray(kinds[order][firsts], np.int64)

@@ -1,113 +1,151 @@
-"""Simulated annealing over groups of operations, coarse to fine, with the judge as its guide.
+"""Simulated annealing over groups of operations, guided by the critical chain of the step.
 
-Not from a paper: what a plain local search reaches with the evaluations the learned planners need
-(Kirkpatrick et al. 1983; FlexFlow, Jia et al. 2018, searches placements in the same spirit).
+Several walks share the budget: after each round the better half goes on (successive halving).
+Not from a paper: what a local search reaches with the evaluations, or the seconds, that the learned
+planners need (Kirkpatrick et al. 1983; FlexFlow, Jia et al. 2018, searches in the same spirit).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines._critical import Tracer
 from baselines._moves import Moves
-from baselines._parts import parts
-from suite.errors import BudgetExhausted, InputError
+from suite.errors import BudgetExhausted, InputError, Unsupported
+from suite.isolated import NativeCrash
 from suite.placement import Placement
 from suite.placer import Scores, Search
 from suite.problem import Problem
+from suite.registry import make_placer
 
 Classes = NDArray[np.int64]
+DEFAULT = 4000
+"""Placements evaluated by a search without any budget."""
 
 
 @dataclass(frozen=True)
 class Annealing:
-    """Walks on coarse groups from random starts; the best one goes on, on finer groups."""
+    """Walks from the answers of other placers and from random starts; the better half goes on."""
 
-    evaluations: int = 4000
-    """Placements evaluated, unless the search's own budget is smaller."""
-    restarts: int = 4
-    """Walks on the coarse levels."""
-    coarse: tuple[int, ...] = (16, 32, 64)
-    """Numbers of groups of the walks."""
-    fine: tuple[int, ...] = (64, 128, 256, 512)
-    """Numbers of groups of the refinement."""
+    evaluations: int = 0
+    """Placements evaluated, unless the search's own budget is smaller; 0: as many as that allows,
+    or 4,000 where it has none."""
+    starts: tuple[str, ...] = ("gpu_only", "metis", "m_etf")
+    """Placers whose answers are starting points, as far as they answer."""
+    walks: int = 8
+    """Walks of the first round: from these answers, then from parts on random devices."""
+    guided: float = 0.7
+    """Share of moves along the critical chain; the others are anywhere."""
     batch: int = 8
     """Neighbours judged at a time; the best of them is the candidate."""
-    temperature: float = 0.03
-    """Relative worsening that is accepted once in e at the start of a walk; cools to 0."""
+    temperature: float = 0.002
+    """Relative worsening that is accepted once in e at the start of a walk; cools to 0. Half as
+    much in each further round."""
     overload: float = 4.0
     """Cost of memory that is missing, per share of the fullest device, relative to the time."""
 
     def __post_init__(self) -> None:
         """Refuse counts below one (InputError)."""
-        for name in ("evaluations", "restarts", "batch"):
+        if self.evaluations < 0:
+            raise InputError(f"annealing: evaluations is {self.evaluations}; give >= 0")
+        for name in ("walks", "batch"):
             if getattr(self, name) < 1:
                 raise InputError(f"annealing: {name} is {getattr(self, name)}; give >= 1")
+        object.__setattr__(self, "starts", tuple(self.starts))
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest placement met that fits, or the last walk's end if none did.
 
-        Raises BudgetExhausted when the budget does not allow one batch, NativeCrash when METIS
-        fails.
+        Raises BudgetExhausted when the budget does not allow the starting points, NativeCrash when
+        METIS fails at the groups.
         """
-        if not problem.graph.n_classes:
-            return Placement.of_classes(problem, np.zeros(0, np.int64))
-        moves, rng = Moves(problem), search.rng
-        counts = [*self.coarse * self.restarts, *self.fine]
-        groupings = iter(parts(problem, counts, rng))
-        total = int(min(self.evaluations, search.remaining))
-        share = total // (2 * self.restarts * len(self.coarse))
-        found: list[tuple[float, Classes]] = []
+        if not problem.graph.n_classes or problem.machine.n_devices == 1:
+            return Placement.of_classes(problem, np.zeros(problem.graph.n_classes, np.int64))
+        walk = _Walk(self, problem, search)
+        going = walk.starts()
+        rounds = len(going).bit_length()
         try:
-            for _ in range(self.restarts):
-                walk = list(islice(groupings, len(self.coarse)))
-                start = moves.random(walk[0], rng)
-                found.append(self._descend(moves, search, start, walk, share))
-            _, start = min(found, key=lambda pair: pair[0])
-            share = (total - search.evaluations) // len(self.fine)
-            found.append(self._descend(moves, search, start, list(groupings), share))
+            for number in range(rounds):
+                share, heat = 1 / (rounds * len(going)), self.temperature / 2**number
+                ended = [walk.run(*start, share, heat) for start in going]
+                going = sorted(ended, key=lambda pair: pair[0])[: max(1, len(going) // 2)]
         except BudgetExhausted:
-            if not search.evaluations:
-                raise
-            found.append((np.inf, start))
+            search.note(budget="ended in a walk")
         if search.best is not None:
             return search.best
-        return Placement.of_classes(problem, moves.fitted(found[-1][1]))
+        return Placement.of_classes(problem, walk.moves.fitted(walk.current))
 
-    def _descend(
-        self, moves: Moves, search: Search, classes: Classes, walk: list[Classes], share: int
-    ) -> tuple[float, Classes]:
-        """Walk on one grouping after the other; return the best cost and its class devices."""
-        cost = np.inf
-        for groups in walk:
-            cost, classes = self._walk(moves, search, classes, groups, share)
-        return cost, classes
 
-    def _walk(
-        self, moves: Moves, search: Search, classes: Classes, groups: Classes, share: int
-    ) -> tuple[float, Classes]:
-        """Anneal with ``share`` evaluations, moving whole groups from where they are now."""
-        level = moves.level(groups, classes)
-        current, cost = level.start, np.inf
-        best, best_cost = current, np.inf
-        steps = max(1, share // self.batch)
-        for step in range(steps):
-            drawn = level.neighbours(current, self.batch, search.rng)
-            if step == 0:
-                drawn[0] = current
-            scores = search.evaluate(moves.placed(drawn[:, level.group_of]))
-            costs = self._costs(scores, moves.problem)
+class _Walk:
+    """The state of one search."""
+
+    def __init__(self, settings: Annealing, problem: Problem, search: Search) -> None:
+        self.settings, self.problem, self.search = settings, problem, search
+        self.moves = Moves.of(problem, search.rng)
+        self.tracer = Tracer(problem)
+        endless = search.max_seconds is None and search.max_evaluations is None
+        asked = settings.evaluations or (DEFAULT if endless else np.inf)
+        self.total = min(asked, search.remaining)
+        self.current: Classes = np.zeros(problem.graph.n_classes, np.int64)
+
+    def starts(self) -> list[tuple[float, Classes]]:
+        """Costs and class devices to start from: answers, then parts on random devices."""
+        found = [start for name in self.settings.starts for start in self._answer(name)]
+        lacking = max(0, self.settings.walks - len(found))
+        found += [self.moves.random(self.search.rng) for _ in range(lacking)]
+        found = found[: self.settings.walks]
+        costs = self._costs(self.search.evaluate(self.moves.placed(np.stack(found))))
+        self.current = found[int(np.argmin(costs))]
+        return list(zip(costs.tolist(), found, strict=True))
+
+    def _answer(self, name: str) -> list[Classes]:
+        seed = int(self.search.rng.integers(2**31))
+        inner = Search(self.problem, self.search.judge, seed)
+        try:
+            devices = make_placer(name, {}).place(self.problem, inner).devices
+        except (Unsupported, NativeCrash) as error:
+            declined = self.search.notes.get("declined", {})
+            self.search.note(declined=declined | {name: str(error)})
+            return []
+        classes = np.zeros(self.problem.graph.n_classes, np.int64)
+        classes[self.problem.graph.colocation] = devices
+        return [classes]
+
+    def run(self, cost: float, start: Classes, share: float, heat: float) -> tuple[float, Classes]:
+        """Anneal from ``start``, of that cost, with this share of the budget or what is left.
+
+        Returns the best cost in seconds and its class devices.
+        """
+        settings, rng = self.settings, self.search.rng
+        begun, chain = self._spent, None
+        end = min(1.0, begun + share)
+        self.current = best = start
+        best_cost = cost
+        while self._spent < end:
+            if chain is None:
+                chain = self.tracer.chain(self.moves.placed(self.current[None])[0])
+            drawn = self.moves.neighbours(self.current, settings.batch, settings.guided, chain, rng)
+            costs = self._costs(self.search.evaluate(self.moves.placed(drawn)))
             index = int(np.argmin(costs))
-            slack = self.temperature * (1 - step / steps) * search.rng.exponential()
-            if costs[index] <= cost * (1 + slack):
-                current, cost = drawn[index], float(costs[index])
+            left = max(0.0, (end - self._spent) / (end - begun))
+            if costs[index] <= cost * (1 + heat * left**2 * rng.exponential()):
+                self.current, cost, chain = drawn[index], float(costs[index]), None
             if cost < best_cost:
-                best, best_cost = current, cost
-        return best_cost, best[level.group_of]
+                best, best_cost = self.current, cost
+        return best_cost, best
 
-    def _costs(self, scores: Scores, problem: Problem) -> NDArray[np.float64]:
-        missing = np.maximum(0, (scores.peak_memory / problem.machine.memory).max(axis=1) - 1)
-        return np.asarray(scores.step_time * (1 + self.overload * missing), np.float64)
+    @property
+    def _spent(self) -> float:
+        """Share of the budget, in evaluations or in seconds, whichever is further gone."""
+        spent = (self.search.evaluations + self.settings.batch - 1) / self.total
+        if self.search.max_seconds is None:
+            return spent
+        return max(spent, self.search.elapsed / self.search.max_seconds)
+
+    def _costs(self, scores: Scores) -> NDArray[np.float64]:
+        memory = self.problem.machine.memory
+        missing = np.maximum(0, (scores.peak_memory / memory).max(axis=1) - 1)
+        return np.asarray(scores.step_time * (1 + self.settings.overload * missing), np.float64)

@@ -129,11 +129,13 @@ class Reinforce:
     def run(self) -> Placement:
         """Update until the updates or the search's budget are spent; return the best placement.
 
+        A policy whose gradient overflows has no weights left to go on with: the search ends there
+        and notes the update as ``diverged``.
         Where nothing fitted in memory, the last placement drawn is returned, which the judge will
         call out of memory. Raises BudgetExhausted when the budget does not allow one update.
         """
         try:
-            while self.update < self.settings.updates:
+            while self.update < self.settings.updates and "diverged" not in self.search.notes:
                 self._step()
         except BudgetExhausted:
             if self.sample is None:
@@ -162,6 +164,8 @@ class Reinforce:
         if "groups" in scalars:
             self._note_groups(int(scalars["groups"]), self.search.best_time < before)
         means = {"reward": float(gained.mean()), "baseline": self.baseline.value}
+        if not np.isfinite(scalars["gradient_norm"]):
+            self.search.note(diverged=self.update)
         self.search.log(self.update, **means, **scalars)
         self.search.checkpoint(self._state)
 

@@ -47,6 +47,17 @@ def count(text: str) -> int:
     return value
 
 
+def duration(text: str) -> float:
+    """Read a number of seconds > 0 from the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds > 0")
+    return value
+
+
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL, and what a model file may leave open."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="see below")
@@ -152,13 +163,14 @@ def parameters_of(pairs: list[str]) -> dict[str, Any]:
 
 
 def add_placer_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
-    """--placer, --set, --seed, --evaluations."""
+    """--placer, --set, --seed, --evaluations, --seconds."""
     parser.add_argument("--placer", required=required, help="placer (placebench list)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the placer"
     )
     parser.add_argument("--seed", type=count, default=0, help="random seed (0)")
     parser.add_argument("--evaluations", type=count, help="budget of evaluated placements")
+    parser.add_argument("--seconds", type=duration, help="budget of seconds, for searches")
 
 
 def placer_of(arguments: argparse.Namespace) -> Any:

@@ -91,7 +91,8 @@ def _answer(
 
     if arguments.tensorboard:
         arguments.tensorboard.mkdir(parents=True, exist_ok=True)
-    search = Search(problem, simulator, arguments.seed, arguments.evaluations)
+    budget = arguments.evaluations, arguments.seconds
+    search = Search(problem, simulator, arguments.seed, *budget)
     with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
         told = partial(display.searching, arguments.placer)
         search.journal = Journal(board=arguments.tensorboard, listener=told)

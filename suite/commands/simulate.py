@@ -74,7 +74,8 @@ def _placement(arguments: argparse.Namespace, problem: Problem, placer: Any) -> 
 
     if placer is None:
         return read_placement(arguments.placement, problem)
-    search = Search(problem, Simulator(problem), arguments.seed, arguments.evaluations)
+    budget = arguments.evaluations, arguments.seconds
+    search = Search(problem, Simulator(problem), arguments.seed, *budget)
     answer: Placement = placer.place(problem, search)
     return answer
 

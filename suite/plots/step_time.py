@@ -28,7 +28,7 @@ LOG_FROM = 40.0
 def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     """Draw the figure from all records and all published numbers."""
     comparison = hdp(records, published)
-    figure, axes = panels(len(comparison.rows), 2, 2.7)
+    figure, axes = panels(len(comparison.rows), 1, 2.3)
     for ax, row in zip(axes, comparison.rows, strict=True):
         _panel(ax, comparison, row)
     figure.legend(handles=_legend(), loc="outside upper center", ncols=3)

@@ -7,13 +7,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.arrays import Ints, csr
+from suite.arrays import Floats, Ints, csr
 from suite.errors import InputError
+from suite.graph import OpGraph
 from suite.problem import Problem
+from suite.simulator.channels import channels_of
+from suite.simulator.control import with_control
 from suite.simulator.durations import nanoseconds, run_order
+from suite.simulator.semantics import PLACEBENCH, Semantics
 
 MOST_ENGINES = 63
 """Copy engines that fit a bit mask beside the bit of queues with one channel."""
+
+
+Flag = tuple[()] | tuple[bool]
+"""Empty where off: its length is part of its type, so the compiler drops what is off, and rules
+that the default semantics does not have cost it nothing."""
+ON: Flag = (True,)
+OFF: Flag = ()
 
 
 class Layout(NamedTuple):
@@ -38,7 +49,9 @@ class Layout(NamedTuple):
     consumer: NDArray[np.int32]
     """CSR: tensor -> operations that read it."""
     size: NDArray[np.int64]
-    """int64[tensors]: bytes."""
+    """int64[tensors]: bytes that a transfer moves."""
+    held: NDArray[np.int64]
+    """int64[tensors]: bytes that a tensor takes in memory."""
     alias_edge: NDArray[np.int32]
     """int32[tensors]: edge by which the producer reads the tensor whose buffer is shared, or -1."""
     shared: NDArray[np.bool_]
@@ -47,7 +60,12 @@ class Layout(NamedTuple):
     """int64[ops]: bytes."""
     latency: NDArray[np.float64]
     bandwidth: NDArray[np.float64]
-    """float64[devices, devices]: seconds; bytes per second."""
+    """float64[devices, devices]: seconds; bytes per second. A broadcast goes from a device to
+    itself, at the slowest of its links."""
+    trail: NDArray[np.int64]
+    """int64[devices, devices]: nanoseconds that a transfer holds its channel after its arrival."""
+    shortest: int
+    """Nanoseconds that a transfer takes at least."""
     queue: NDArray[np.int32]
     """int32[devices, devices]: the queue of a transfer; one queue per distinct set of channels."""
     first: NDArray[np.int32]
@@ -61,18 +79,41 @@ class Layout(NamedTuple):
     """int32[channels, 64]: the queue of each bit."""
     rank_bits: int
     """Low bits of an event key that hold the device or the request number."""
+    rest: NDArray[np.int64]
+    """int64[ops, devices]: nanoseconds a device pauses after an operation (``resting``)."""
+    block: NDArray[np.int64]
+    unread: NDArray[np.int64]
+    """int64[ops]: bytes of its outputs; those of them freed when it ends (``blocks``)."""
+    n_reads: NDArray[np.int32]
+    """int32[ops]: edges that read its outputs."""
+    edge_source: NDArray[np.int32]
+    """int32[edges]: the operation that produces what is read."""
+    broadcast: Flag
+    booked: Flag
+    trailing: Flag
+    resting: Flag
+    blocks: Flag
+    late: Flag
+    """:class:`suite.simulator.semantics.Semantics`."""
 
 
-def layout(problem: Problem, policy: str) -> Layout:
+def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> Layout:
     """Flatten a problem; InputError if a step could take longer than event keys can say."""
-    graph, machine = problem.graph, problem.machine
+    graph, size = with_control(problem.graph, semantics.control)
     duration = nanoseconds(problem.seconds)
     rank = run_order(graph, duration, policy)
     tensors, consumers = graph.edges
-    queue, first, second = _queues(problem)
-    masks = _masks(first, second, len(machine.channels[0]))
+    names, *channels = channels_of(problem.machine, semantics)
+    queue, first, second = _queues(*channels)
+    masks = _masks(first, second, len(names))
     in_start, in_edge = csr(consumers, np.arange(len(consumers)), graph.n_ops)
     out_start, out_tensor = graph.outputs
+    latency, bandwidth, trail = _links(problem, semantics)
+    rest = np.where(problem.seconds > 0, np.int64(np.rint(1e9 * semantics.rest)), 0)
+    block, unread = _blocks(graph, semantics)
+    alias_of = graph.alias_of if semantics.aliases else np.full(graph.n_tensors, -1, np.int32)
+    read = np.diff(graph.consumer_offsets) > 0
+    edge_source = graph.producer[tensors]
     return Layout(
         duration=duration,
         rank=rank,
@@ -85,27 +126,41 @@ def layout(problem: Problem, policy: str) -> Layout:
         out_tensor=out_tensor,
         use_start=graph.consumer_offsets.astype(np.int32),
         consumer=np.array(consumers, np.int32),
-        size=np.array(graph.tensor_bytes, np.int64),
-        alias_edge=_alias_edges(graph.alias_of, graph.producer, tensors, consumers),
-        shared=_shared(graph.alias_of),
-        persistent=np.array(graph.persistent_bytes, np.int64),
-        latency=_link_values(problem, "latency"),
-        bandwidth=_link_values(problem, "bandwidth"),
+        size=size,
+        held=np.where(read, size, 0) if semantics.unread == "ignored" else size,
+        alias_edge=_alias_edges(alias_of, graph.producer, tensors, consumers),
+        shared=_shared(alias_of),
+        persistent=np.array(graph.persistent_bytes, np.int64) * semantics.variables,
+        latency=latency,
+        bandwidth=bandwidth,
+        trail=trail,
+        shortest=0 if semantics.free else 1,
         queue=queue,
         first=first,
         second=second,
         channel_mask=masks[0],
         other_mask=masks[1],
         line_at=masks[2],
-        rank_bits=_rank_bits(problem, duration),
+        rank_bits=_rank_bits(problem, duration, size[tensors], semantics),
+        rest=rest,
+        block=block,
+        unread=unread,
+        n_reads=np.bincount(edge_source, minlength=graph.n_ops).astype(np.int32),
+        edge_source=edge_source.astype(np.int32),
+        broadcast=ON if semantics.broadcast else OFF,
+        booked=ON if semantics.booked else OFF,
+        trailing=ON if semantics.trailing_latency else OFF,
+        resting=ON if semantics.rest else OFF,
+        blocks=ON if semantics.blocks else OFF,
+        late=ON if semantics.late else OFF,
     )
 
 
-def _queues(problem: Problem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def _queues(
+    first: Ints, second: Ints
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Number the distinct (first, second) channel pairs: queue of each device pair, channels."""
-    _, first, second = problem.machine.channels
-    n = problem.machine.n_devices
-    queue = np.full((n, n), -1, np.int32)
+    queue = np.full(first.shape, -1, np.int32)
     seen: dict[tuple[int, int], int] = {}
     for s, t in zip(*np.nonzero(first >= 0), strict=True):
         queue[s, t] = seen.setdefault((int(first[s, t]), int(second[s, t])), len(seen))
@@ -136,13 +191,41 @@ def _masks(
     return channel_mask, other_mask, line_at
 
 
-def _link_values(problem: Problem, name: str) -> NDArray[np.float64]:
+def _links(problem: Problem, semantics: Semantics) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Latency and bandwidth of every pair; nanoseconds that a channel is held afterwards."""
+    latency, bandwidth = _link_values(problem, "latency"), _link_values(problem, "bandwidth")
+    if semantics.broadcast and len(latency) > 1:
+        away = ~np.eye(len(latency), dtype=np.bool_)
+        np.fill_diagonal(latency, latency.max(axis=1, where=away, initial=0))
+        np.fill_diagonal(bandwidth, bandwidth.min(axis=1, where=away, initial=np.inf))
+    if semantics.free:
+        latency, bandwidth = np.zeros_like(latency), np.full_like(bandwidth, np.inf)
+    if semantics.trailing_latency:
+        return np.zeros_like(latency), bandwidth, np.rint(1e9 * latency).astype(np.int64)
+    return latency, bandwidth, np.zeros(latency.shape, np.int64)
+
+
+def _link_values(problem: Problem, name: str) -> Floats:
     n = problem.machine.n_devices
-    values = np.ones((n, n))
+    values = np.full((n, n), 0.0 if name == "latency" else np.inf)
     if n > 1:
         for pair, link in problem.machine.link_of.items():
             values[pair] = getattr(link, name)
     return values
+
+
+def _blocks(graph: OpGraph, semantics: Semantics) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Bytes of every operation's outputs; those of them that are freed when it ends."""
+    block = np.zeros(graph.n_ops, np.int64)
+    if semantics.memory == "first-output":
+        starts, tensors = graph.outputs
+        some = np.diff(starts) > 0
+        block[some] = graph.tensor_bytes[tensors[starts[:-1][some]]]
+    else:
+        np.add.at(block, graph.producer, graph.tensor_bytes)
+    read = np.zeros(graph.n_ops, np.bool_)
+    read[graph.producer[graph.edges[0]]] = True
+    return block, np.where(read | (semantics.unread == "kept"), 0, block)
 
 
 def _shared(alias_of: Ints) -> NDArray[np.bool_]:
@@ -164,16 +247,21 @@ def _alias_edges(
     return edges
 
 
-def _rank_bits(problem: Problem, duration: NDArray[np.int64]) -> int:
+def _rank_bits(
+    problem: Problem, duration: NDArray[np.int64], moved: Ints, semantics: Semantics
+) -> int:
+    """``moved`` is int64[edges]: the bytes each edge may send."""
     graph, n = problem.graph, problem.machine.n_devices
-    bits = int(n + len(graph.consumers) + 1).bit_length()
-    longest = float(duration.max(axis=1).sum(dtype=np.float64))
+    bits = int(n + len(moved) + 1).bit_length()
+    longest = float(duration.max(axis=1).sum(dtype=np.float64)) + 1e9 * semantics.rest * len(
+        duration
+    )
     if n > 1:
         links = problem.machine.link_of.values()
         latency = max(link.latency for link in links)
         slowest = min(link.bandwidth for link in links)
-        moved = float(graph.tensor_bytes[graph.edges[0]].sum())
-        longest += 1e9 * (latency * len(graph.consumers) + moved / slowest) + len(graph.consumers)
+        transfers = 1e9 * (latency * len(moved) + float(moved.sum()) / slowest) + len(moved)
+        longest += (2 if semantics.booked else 1) * transfers
     if longest >= 2.0 ** (63 - bits):
         raise InputError(
             f"a step of {graph.name} on {problem.machine.name} could take {longest / 1e9:.3g} s;"

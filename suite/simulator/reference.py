@@ -3,97 +3,68 @@
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 
 import numpy as np
 
 from suite.arrays import Ints
 from suite.problem import Problem
+from suite.simulator.channels import channels_of
 from suite.simulator.durations import nanoseconds, run_order
-from suite.simulator.result import StepResult
+from suite.simulator.placed import Placed
+from suite.simulator.reference_memory import Outputs, Tensors
+from suite.simulator.result import StepResult, check_policy
+from suite.simulator.semantics import PLACEBENCH, Semantics
 
-Instance = tuple[int, int]
-"""A tensor on a device: the original on its producer's, a copy elsewhere."""
+OPERATION, TRANSFER, REST, TRAIL = range(4)
+"""What can end."""
 
 
-def simulate(problem: Problem, devices: Ints, policy: str = "fifo") -> StepResult:
+def simulate(
+    problem: Problem, devices: Ints, policy: str = "fifo", semantics: Semantics = PLACEBENCH
+) -> StepResult:
     """Simulate one training step with operation i on device ``devices[i]``."""
-    return _Step(problem, devices, policy).run()
-
-
-class _Memory:
-    """Buffers by reference count; peaks per device."""
-
-    def __init__(self, resident: list[int]) -> None:
-        self.used = resident
-        self.peak = list(resident)
-        self.buffer: dict[Instance, Instance] = {}
-        self.sharers: dict[Instance, int] = defaultdict(int)
-        self.size: dict[Instance, int] = {}
-
-    def allocate(self, instance: Instance, size: int) -> None:
-        device = instance[1]
-        self.buffer[instance] = instance
-        self.sharers[instance] = 1
-        self.size[instance] = size
-        self.used[device] += size
-        self.peak[device] = max(self.peak[device], self.used[device])
-
-    def share(self, instance: Instance, other: Instance) -> None:
-        buffer = self.buffer[other]
-        self.buffer[instance] = buffer
-        self.sharers[buffer] += 1
-
-    def done(self, instance: Instance) -> None:
-        buffer = self.buffer[instance]
-        self.sharers[buffer] -= 1
-        if not self.sharers[buffer]:
-            self.used[buffer[1]] -= self.size[buffer]
+    check_policy(policy, semantics)
+    return _Step(problem, devices, policy, semantics).run()
 
 
 class _Step:
-    def __init__(self, problem: Problem, devices: Ints, policy: str) -> None:
-        graph, machine = problem.graph, problem.machine
-        self.problem, self.graph, self.machine = problem, graph, machine
-        self.at = [int(d) for d in devices]
+    def __init__(self, problem: Problem, devices: Ints, policy: str, rules: Semantics) -> None:
+        self.problem, self.rules = problem, rules
+        self.graph, self.machine = problem.graph, problem.machine
+        self.placed = Placed(problem, devices, rules)
+        self.at = self.placed.at
+        self.memory = (Outputs if rules.blocks else Tensors)(self.placed)
         self.duration = nanoseconds(problem.seconds)
-        self.rank = run_order(graph, self.duration, policy).tolist()
+        self.rank = run_order(self.graph, self.duration, policy).tolist()
         self.fifo = policy == "fifo"
-        self.inputs: list[list[int]] = [[] for _ in range(graph.n_ops)]
-        self.outputs: list[list[int]] = [[] for _ in range(graph.n_ops)]
-        self.readers: list[list[int]] = [[] for _ in range(graph.n_tensors)]
-        for tensor, consumer in zip(*graph.edges, strict=True):
-            self.inputs[consumer].append(int(tensor))
-            self.readers[tensor].append(int(consumer))
-        for tensor, op in enumerate(graph.producer):
-            self.outputs[op].append(tensor)
-        self.missing = [len(tensors) for tensors in self.inputs]
-        self.uses: dict[Instance, int] = {}
-        resident = [0] * machine.n_devices
-        for op, size in enumerate(graph.persistent_bytes):
-            resident[self.at[op]] += int(size)
-        self.memory = _Memory(resident)
-        self.ready: list[list[tuple[int, int]]] = [[] for _ in range(machine.n_devices)]
+        self.missing = [len(tensors) for tensors in self.placed.inputs]
+        n = self.machine.n_devices
+        self.ready: list[list[tuple[int, int]]] = [[] for _ in range(n)]
         self.joined = 0
-        self.running = [-1] * machine.n_devices
+        self.running: list[int | None] = [None] * n
         self.waiting: list[int] = []
-        self.requests: list[tuple[int, int, int]] = []
-        self.names, self.first, self.second = machine.channels
+        self.requests: list[tuple[int, int, list[int]]] = []
+        self.names, self.first, self.second = channels_of(self.machine, rules)
         self.occupied = [False] * len(self.names)
-        self.events: list[tuple[int, int, int]] = []
+        self.device_free, self.channel_free = [0] * n, [0] * n
+        self.events: list[tuple[int, int, int, int]] = []
         self.now = 0
-        self.busy = [0] * machine.n_devices
+        self.busy = [0] * n
         self.moved = [0] * len(self.names)
 
     def run(self) -> StepResult:
         self.join([op for op in range(self.graph.n_ops) if not self.missing[op]])
         self.start_all()
         while self.events:
-            self.now, kind, index = heapq.heappop(self.events)
-            if kind == 0:
+            self.now, _, index, what = heapq.heappop(self.events)
+            if what == OPERATION:
                 self.end_operation(index)
-            else:
+            elif what == TRANSFER:
                 self.end_transfer(index)
+            elif what == REST:
+                self.running[index] = None
+            else:
+                self.hold(index, False)
             self.start_all()
         peak = np.array(self.memory.peak, np.int64)
         return StepResult(
@@ -101,40 +72,58 @@ class _Step:
             busy=np.array(self.busy, np.int64),
             peak_memory=peak,
             moved=np.array(self.moved, np.int64),
-            oom=peak > self.machine.memory,
+            oom=self.rules.full(peak, self.machine.memory),
         )
+
+    def after(self, wait: int, what: int, index: int) -> None:
+        """Plan an event; at one time, those of devices go before those of transfers, by index."""
+        order = int(what in (TRANSFER, TRAIL))
+        heapq.heappush(self.events, (self.now + wait, order, index, what))
 
     def end_operation(self, device: int) -> None:
         op = self.running[device]
-        self.running[device] = -1
-        for tensor in self.inputs[op]:
-            self.used(tensor, device)
-        for tensor in self.outputs[op]:
-            if not self.uses[tensor, device]:
-                self.memory.done((tensor, device))
-        for tensor in self.outputs[op]:
-            for target in self.targets(tensor):
-                self.request(tensor, device, target)
-        self.deliver(self.outputs[op], device)
+        assert op is not None
+        rest = round(1e9 * self.rules.rest) if self.problem.seconds[op, device] else 0
+        if rest:
+            self.after(rest, REST, device)
+        else:
+            self.running[device] = None
+        self.memory.ended(op)
+        if not self.rules.booked:
+            self.request_all(op)
+        self.deliver(self.placed.outputs[op], device)
+
+    def request_all(self, op: int) -> None:
+        for tensor in self.placed.outputs[op]:
+            targets = self.placed.targets(tensor)
+            for group in [targets] if self.rules.broadcast else [[t] for t in targets]:
+                if group:
+                    self.memory.requested(tensor, group[0])
+                    self.waiting.append(len(self.requests))
+                    self.requests.append((tensor, self.at[op], group))
 
     def end_transfer(self, number: int) -> None:
-        tensor, source, target = self.requests[number]
-        self.hold(source, target, False)
-        self.used(tensor, source)
-        self.deliver([tensor], target)
+        tensor, source, targets = self.requests[number]
+        if self.rules.trailing_latency:
+            latency = max(self.machine.link_of[pair].latency for pair in self.pairs(number))
+            self.after(round(1e9 * latency), TRAIL, number)
+        elif not self.rules.booked:
+            self.hold(number, False)
+        self.memory.arrived(tensor, source)
+        self.deliver([tensor], *targets)
 
-    def used(self, tensor: int, device: int) -> None:
-        """One consumer or transfer is finished with the tensor on this device."""
-        self.uses[tensor, device] -= 1
-        if not self.uses[tensor, device]:
-            self.memory.done((tensor, device))
+    def pairs(self, number: int) -> list[tuple[int, int]]:
+        """Links used: a broadcast goes at the slowest of its sender's."""
+        _, source, targets = self.requests[number]
+        n = range(self.machine.n_devices)
+        return [(source, t) for t in (n if self.rules.broadcast else targets) if t != source]
 
-    def deliver(self, tensors: list[int], device: int) -> None:
-        """The tensors are on this device now: operations whose last input this was are ready."""
+    def deliver(self, tensors: list[int], *devices: int) -> None:
+        """The tensors are on these devices now: operations whose last input this was are ready."""
         ready = set()
         for tensor in tensors:
-            for op in self.readers[tensor]:
-                if self.at[op] == device:
+            for op in self.placed.readers[tensor]:
+                if self.at[op] in devices:
                     self.missing[op] -= 1
                     if not self.missing[op]:
                         ready.add(op)
@@ -145,27 +134,32 @@ class _Step:
             key = self.joined if self.fifo else self.rank[op]
             heapq.heappush(self.ready[self.at[op]], (key, op))
             self.joined += 1
+            if self.rules.booked:
+                self.book(op)
 
-    def targets(self, tensor: int) -> list[int]:
-        home = self.at[self.graph.producer[tensor]]
-        return sorted({self.at[op] for op in self.readers[tensor]} - {home})
-
-    def readers_on(self, tensor: int, device: int) -> int:
-        return sum(self.at[op] == device for op in self.readers[tensor])
-
-    def request(self, tensor: int, source: int, target: int) -> None:
-        self.memory.allocate((tensor, target), int(self.graph.tensor_bytes[tensor]))
-        self.uses[tensor, target] = self.readers_on(tensor, target)
-        self.waiting.append(len(self.requests))
-        self.requests.append((tensor, source, target))
+    def book(self, op: int) -> None:
+        """Send all outputs from when it will end: queues are first come, first served."""
+        source = self.at[op]
+        end = max(self.now, self.device_free[source]) + int(self.duration[op, source])
+        self.device_free[source] = end
+        for tensor in self.placed.outputs[op]:
+            for target in self.placed.targets(tensor):
+                number = len(self.requests)
+                self.requests.append((tensor, source, [target]))
+                cost = self.transfer_time(number)
+                sent = max(end, self.channel_free[source])
+                self.channel_free[source] = sent + cost
+                received = max(sent, self.channel_free[target])
+                self.channel_free[target] = received + cost
+                self.after(received + cost - self.now, TRANSFER, number)
+                self.count(number)
 
     def start_all(self) -> None:
         for device, queue in enumerate(self.ready):
-            if queue and self.running[device] < 0:
+            if queue and self.running[device] is None:
                 self.start_operation(heapq.heappop(queue)[1], device)
         for number in list(self.waiting):
-            _, source, target = self.requests[number]
-            if self.free(source, target):
+            if not any(self.occupied[c] for c in self.channels(number)):
                 self.start_transfer(number)
                 self.waiting.remove(number)
 
@@ -173,32 +167,33 @@ class _Step:
         self.running[device] = op
         duration = int(self.duration[op, device])
         self.busy[device] += duration
-        heapq.heappush(self.events, (self.now + duration, 0, device))
-        for tensor in self.outputs[op]:
-            shared = int(self.graph.alias_of[tensor])
-            if shared >= 0:
-                self.memory.share((tensor, device), (shared, device))
-            else:
-                self.memory.allocate((tensor, device), int(self.graph.tensor_bytes[tensor]))
-            local = self.readers_on(tensor, device)
-            self.uses[tensor, device] = local + len(self.targets(tensor))
+        self.after(duration, OPERATION, device)
+        self.memory.started(op)
 
     def start_transfer(self, number: int) -> None:
-        tensor, source, target = self.requests[number]
-        size = int(self.graph.tensor_bytes[tensor])
-        seconds = np.array(self.machine.transfer_seconds(source, target, size))
-        self.hold(source, target, True)
-        heapq.heappush(self.events, (self.now + int(nanoseconds(seconds)), 1, number))
-        for channel in self.channels(source, target):
-            self.moved[channel] += size
+        self.hold(number, True)
+        self.after(self.transfer_time(number), TRANSFER, number)
+        self.count(number)
 
-    def channels(self, source: int, target: int) -> list[int]:
-        both = int(self.first[source, target]), int(self.second[source, target])
+    def transfer_time(self, number: int) -> int:
+        """Nanoseconds."""
+        if self.rules.free:
+            return 0
+        links = [self.machine.link_of[pair] for pair in self.pairs(number)]
+        latency = 0.0 if self.rules.trailing_latency else max(link.latency for link in links)
+        size = self.placed.size[self.requests[number][0]]
+        seconds = latency + size / min(link.bandwidth for link in links)
+        return int(nanoseconds(np.array(seconds)))
+
+    def channels(self, number: int) -> list[int]:
+        _, source, targets = self.requests[number]
+        both = int(self.first[source, targets[0]]), int(self.second[source, targets[0]])
         return [channel for channel in both if channel >= 0]
 
-    def free(self, source: int, target: int) -> bool:
-        return not any(self.occupied[c] for c in self.channels(source, target))
+    def count(self, number: int) -> None:
+        for channel in self.channels(number):
+            self.moved[channel] += self.placed.size[self.requests[number][0]]
 
-    def hold(self, source: int, target: int, value: bool) -> None:
-        for channel in self.channels(source, target):
+    def hold(self, number: int, value: bool) -> None:
+        for channel in self.channels(number):
             self.occupied[channel] = value

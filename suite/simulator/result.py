@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.arrays import Bools
+from suite.errors import InputError
+from suite.simulator.semantics import Semantics
 
 SEMANTICS = "placebench"
 """Name of the transfer and memory semantics (docs/simulator.md)."""
@@ -16,6 +18,14 @@ SEMANTICS_VERSION = 1
 """Part of every fingerprint: goes up when the same placement would give other bits."""
 
 POLICIES = ("fifo", "priority")
+
+
+def check_policy(policy: str, semantics: Semantics) -> None:
+    """Raise InputError for an unknown policy, and for one that the semantics cannot have."""
+    if policy not in POLICIES:
+        raise InputError(f"no policy {policy!r}; one of {', '.join(POLICIES)}")
+    if semantics.booked and policy != "fifo":
+        raise InputError(f"semantics {semantics.name} books channels ahead; use the policy fifo")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +39,9 @@ class StepResult:
     peak_memory: NDArray[np.int64]
     """int64[devices]: bytes."""
     moved: NDArray[np.int64]
-    """int64[channels]: bytes, in the order of ``machine.channels``."""
+    """int64[channels]: bytes, in the order of ``channels_of`` the machine and the semantics."""
     oom: Bools
-    """bool[devices]: whether the peak exceeds the device's memory."""
+    """bool[devices]: whether the device is out of memory."""
 
     @property
     def step_time(self) -> float:

@@ -23,7 +23,8 @@ from suite.graph import OpGraph
 from suite.placer import Scores
 from suite.problem import Problem
 from suite.simulator.layout import Layout, layout
-from suite.simulator.result import POLICIES, StepResult
+from suite.simulator.result import StepResult, check_policy
+from suite.simulator.semantics import PLACEBENCH, Semantics
 
 # Nothing here allocates, so numba's reference counting can go: with it, every access to an array of
 # a named tuple counts, and a step takes 30 times as long. Inlined before typing, helpers cost
@@ -67,7 +68,7 @@ class Work(NamedTuple):
     ready_head: NDArray[np.int64]
     ready_tail: NDArray[np.int64]
     running: NDArray[np.int32]
-    """int64, int64, int32 [devices]."""
+    """int64, int64, int32 [devices]; what runs is -1 on an idle device, -2 on a resting one."""
     queue_head: NDArray[np.int32]
     queue_tail: NDArray[np.int32]
     """int32[queues]: waiting requests, or -1."""
@@ -78,13 +79,19 @@ class Work(NamedTuple):
     busy: NDArray[np.uint64]
     """uint64[1]: the occupied channels that share queues with others, by their bit."""
     heap: NDArray[np.int64]
-    """int64[devices + channels + 1]: keys of pending events; the last entry is their number."""
+    """int64[devices + channels + 1], with edges for channels if transfers are booked: keys of
+    pending events; the last entry is their number."""
     fresh: NDArray[np.int32]
     """int32[ops + 1]: operations made ready by this event; the last entry is their number."""
     last: NDArray[np.int32]
     """int32[devices]: request of the tensor at hand to each device, or -1."""
     used: NDArray[np.int64]
     """int64[devices]: bytes allocated."""
+    left: NDArray[np.int32]
+    """int32[ops]: readers of its outputs that have not ended (``blocks``)."""
+    device_free: NDArray[np.int64]
+    channel_free: NDArray[np.int64]
+    """int64[devices]: nanoseconds up to which they are booked (``booked``)."""
 
 
 class Totals(NamedTuple):
@@ -103,12 +110,13 @@ def workspace(flat: Layout) -> Work:
     sizes = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
     sizes |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
     sizes |= {"target": edges, "head": edges, "following": edges}
-    sizes |= {"ready": ops, "fresh": ops + 1}
+    sizes |= {"ready": ops, "fresh": ops + 1, "left": ops}
     sizes |= {"running": devices, "last": devices}
     sizes |= {"queue_head": len(flat.first), "queue_tail": len(flat.first)}
     long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
     long |= {"ready_head": devices, "ready_tail": devices, "used": devices}
-    long |= {"heap": devices + channels + 1}
+    long |= {"device_free": devices, "channel_free": devices}
+    long |= {"heap": devices + (edges if flat.booked else channels) + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
     arrays |= {"waiting": np.empty(channels, np.uint64), "busy": np.empty(1, np.uint64)}
@@ -169,13 +177,13 @@ def _free(flat: Any, w: Any, instance: Any, device: Any) -> None:
     originals = len(flat.size)
     tensor = instance if instance < originals else w.tensor[instance - originals]
     if not flat.shared[tensor]:
-        w.used[device] -= flat.size[tensor]
+        w.used[device] -= flat.held[tensor]
         return
     buffer = w.buffer[instance]
     w.sharers[buffer] -= 1
     if w.sharers[buffer] == 0:
         owner = buffer if buffer < originals else w.tensor[buffer - originals]
-        w.used[device] -= flat.size[owner]
+        w.used[device] -= flat.held[owner]
 
 
 @inline
@@ -226,7 +234,7 @@ def _dequeue(flat: Any, w: Any, device: Any) -> Any:
 @inline
 def _start_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any) -> None:
     """If the device is idle, run the head of its queue."""
-    if w.running[device] >= 0 or w.ready_head[device] == w.ready_tail[device]:
+    if w.running[device] != -1 or w.ready_head[device] == w.ready_tail[device]:
         return
     op = _dequeue(flat, w, device)
     w.running[device] = op
@@ -234,10 +242,18 @@ def _start_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any) -> N
     duration = flat.duration[op, device]
     totals.busy[device] += duration
     _push(w.heap, (now + duration) << flat.rank_bits | device)
+    if flat.blocks:
+        _allocate(w, totals, device, flat.block[op])
+    elif not flat.late:
+        _allocate_outputs(flat, w, totals, op, device)
+
+
+@inline
+def _allocate_outputs(flat: Any, w: Any, totals: Any, op: Any, device: Any) -> None:
     for k in range(flat.out_start[op], flat.out_start[op + 1]):
         tensor = flat.out_tensor[k]
         if not flat.shared[tensor]:
-            _allocate(w, totals, device, flat.size[tensor])
+            _allocate(w, totals, device, flat.held[tensor])
         elif flat.alias_edge[tensor] >= 0:
             buffer = w.buffer[w.edge_instance[flat.alias_edge[tensor]]]
             w.buffer[tensor] = buffer
@@ -245,7 +261,7 @@ def _start_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any) -> N
         else:
             w.buffer[tensor] = tensor
             w.sharers[tensor] = 1
-            _allocate(w, totals, device, flat.size[tensor])
+            _allocate(w, totals, device, flat.held[tensor])
 
 
 @inline
@@ -260,8 +276,11 @@ def _receive(w: Any, op: Any) -> None:
 
 
 @inline
-def _join(flat: Any, w: Any, device: Any) -> None:
-    """Put the operations that became ready into the queue, in topological order."""
+def _join(flat: Any, w: Any, totals: Any, device: Any, now: Any, requests: Any) -> Any:
+    """Put the operations that became ready into their queues, in topological order.
+
+    Returns the number of requests there are now.
+    """
     count = w.fresh[-1]
     w.fresh[-1] = 0
     for i in range(1, count):
@@ -272,7 +291,53 @@ def _join(flat: Any, w: Any, device: Any) -> None:
             j -= 1
         w.fresh[j] = op
     for i in range(count):
-        _enqueue(flat, w, w.fresh[i], device)
+        op = w.fresh[i]
+        at = w.state[op] & _DEVICE_MASK if flat.broadcast else device
+        _enqueue(flat, w, op, at)
+        if flat.booked:
+            requests = _book(flat, w, totals, op, at, now, requests)
+    return requests
+
+
+@inline
+def _book(flat: Any, w: Any, totals: Any, op: Any, device: Any, now: Any, requests: Any) -> Any:
+    """Book channels for all that a ready operation will send: its end is known, since the queue is.
+
+    Returns the number of requests there are now.
+    """
+    end = max(now, w.device_free[device]) + flat.duration[op, device]
+    w.device_free[device] = end
+    for k in range(flat.out_start[op], flat.out_start[op + 1]):
+        tensor = flat.out_tensor[k]
+        for edge in range(flat.use_start[tensor + 1] - 1, flat.use_start[tensor] - 1, -1):
+            at = w.state[flat.consumer[edge]] & _DEVICE_MASK
+            if at != device:
+                w.chain[edge] = w.last[at]
+                w.last[at] = edge
+        for target in range(len(w.last)):
+            edge = w.last[target]
+            if edge >= 0:
+                w.last[target] = -1
+                _request(flat, w, totals, tensor, device, target, edge, requests)
+                _book_transfer(flat, w, totals, requests, end)
+                requests += 1
+    return requests
+
+
+@inline
+def _book_transfer(flat: Any, w: Any, totals: Any, number: Any, end: Any) -> None:
+    """The sender's channel is booked first, then the receiver's; neither waits for the other."""
+    source, target = w.source[number], w.target[number]
+    size = flat.size[w.tensor[number]]
+    duration = _transfer_time(flat, source, target, size)
+    w.requested[number] = end
+    w.started[number] = max(end, w.channel_free[source])
+    w.channel_free[source] = w.started[number] + duration
+    w.ended[number] = max(w.started[number], w.channel_free[target]) + duration
+    w.channel_free[target] = w.ended[number]
+    totals.moved[source] += size
+    totals.moved[target] += size
+    _push(w.heap, w.ended[number] << flat.rank_bits | (len(w.running) + number))
 
 
 @inline
@@ -290,7 +355,9 @@ def _publish(flat: Any, w: Any, totals: Any, tensor: Any, device: Any, requests:
             w.edge_instance[edge] = tensor
             uses += 1
             _receive(w, op)
-        else:
+        elif not flat.booked:
+            if flat.broadcast:
+                at = device
             w.chain[edge] = w.last[at]
             w.last[at] = edge
             remote += 1
@@ -319,10 +386,12 @@ def _request(
     w.source[number] = source
     w.target[number] = target
     w.head[number] = head
+    if flat.blocks:
+        return
     if flat.shared[tensor]:
         w.buffer[instance] = instance
         w.sharers[instance] = 1
-    _allocate(w, totals, target, flat.size[tensor])
+    _allocate(w, totals, target, flat.held[tensor])
     readers = 0
     edge = head
     while edge >= 0:
@@ -352,6 +421,12 @@ def _let_go(flat: Any, w: Any, channel: Any) -> None:
 
 
 @inline
+def _transfer_time(flat: Any, source: Any, target: Any, size: Any) -> Any:
+    seconds = flat.latency[source, target] + size / flat.bandwidth[source, target]
+    return max(flat.shortest, np.int64(np.rint(1e9 * seconds)))
+
+
+@inline
 def _start_transfer(flat: Any, w: Any, totals: Any, number: Any, line: Any, now: Any) -> None:
     source, target = w.source[number], w.target[number]
     size = flat.size[w.tensor[number]]
@@ -360,9 +435,8 @@ def _start_transfer(flat: Any, w: Any, totals: Any, number: Any, line: Any, now:
     if flat.second[line] >= 0:
         _hold(flat, w, flat.second[line])
         totals.moved[flat.second[line]] += size
-    seconds = flat.latency[source, target] + size / flat.bandwidth[source, target]
     w.started[number] = now
-    w.ended[number] = now + max(1, np.int64(np.rint(1e9 * seconds)))
+    w.ended[number] = now + _transfer_time(flat, source, target, size)
     _push(w.heap, w.ended[number] << flat.rank_bits | (len(w.running) + number))
 
 
@@ -440,42 +514,84 @@ def _end_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any, reques
     """Handle the end of what runs on a device; returns the number of requests there are now."""
     op = w.running[device]
     w.running[device] = -1
+    if flat.resting and op >= 0 and flat.rest[op, device] > 0:
+        w.running[device] = -2
+        _push(w.heap, (now + flat.rest[op, device]) << flat.rank_bits | device)
     before = requests
-    for k in range(flat.in_start[op], flat.in_start[op + 1]):
-        _release(flat, w, w.edge_instance[flat.in_edge[k]], device)
-    for k in range(flat.out_start[op], flat.out_start[op + 1]):
-        tensor = flat.out_tensor[k]
-        requests = _publish(flat, w, totals, tensor, device, requests)
-        if w.uses[tensor] == 0:
-            _free(flat, w, tensor, device)
-    _join(flat, w, device)
+    if not flat.resting or op >= 0:
+        requests = _finish(flat, w, totals, op, device, now, requests)
     _start_operation(flat, w, totals, device, now)
-    for number in range(before, requests):
-        _submit(flat, w, totals, number, now)
+    if not flat.booked:
+        for number in range(before, requests):
+            _submit(flat, w, totals, number, now)
     return requests
 
 
 @inline
-def _end_transfer(flat: Any, w: Any, totals: Any, number: Any, now: Any) -> None:
-    """Handle the arrival of a copy."""
-    source, target = w.source[number], w.target[number]
-    line = flat.queue[source, target]
-    _let_go(flat, w, flat.first[line])
-    if flat.second[line] >= 0:
-        _let_go(flat, w, flat.second[line])
-    _release(flat, w, w.tensor[number], source)
-    edge = w.head[number]
-    while edge >= 0:
-        _receive(w, flat.consumer[edge])
-        edge = w.chain[edge]
-    _join(flat, w, target)
-    _start_operation(flat, w, totals, target, now)
-    _serve_channels(flat, w, totals, line, now)
+def _finish(flat: Any, w: Any, totals: Any, op: Any, device: Any, now: Any, requests: Any) -> Any:
+    """Free what an operation read, publish what it produced; the number of requests is returned."""
+    for k in range(flat.in_start[op], flat.in_start[op + 1]):
+        edge = flat.in_edge[k]
+        if flat.blocks:
+            _leave(flat, w, flat.edge_source[edge])
+        else:
+            _release(flat, w, w.edge_instance[edge], device)
+    if flat.blocks:
+        w.used[device] -= flat.unread[op]
+    if flat.late:
+        _allocate_outputs(flat, w, totals, op, device)
+    for k in range(flat.out_start[op], flat.out_start[op + 1]):
+        tensor = flat.out_tensor[k]
+        requests = _publish(flat, w, totals, tensor, device, requests)
+        if not flat.blocks and w.uses[tensor] == 0:
+            _free(flat, w, tensor, device)
+    return _join(flat, w, totals, device, now, requests)
 
 
 @inline
-def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> None:
-    """Lay out the ready queues, make variables resident, and let the sources join."""
+def _leave(flat: Any, w: Any, op: Any) -> None:
+    """A reader of the outputs of ``op`` has ended: free them after the last one."""
+    w.left[op] -= 1
+    if w.left[op] == 0:
+        w.used[w.state[op] & _DEVICE_MASK] -= flat.block[op]
+
+
+@inline
+def _end_transfer(flat: Any, w: Any, totals: Any, number: Any, now: Any, requests: Any) -> Any:
+    """Handle an arrival, or the end of what trails it; returns the number of requests."""
+    source, target = w.source[number], w.target[number]
+    line = flat.queue[source, target]
+    edge = w.head[number]
+    if not flat.booked and not (flat.trailing and edge >= 0):
+        _let_go(flat, w, flat.first[line])
+        if flat.second[line] >= 0:
+            _let_go(flat, w, flat.second[line])
+    if flat.trailing and edge >= 0:
+        w.head[number] = -1
+        after = now + flat.trail[source, target]
+        _push(w.heap, after << flat.rank_bits | (len(w.running) + number))
+    if not flat.blocks and not (flat.trailing and edge < 0):
+        _release(flat, w, w.tensor[number], source)
+    while edge >= 0:
+        _receive(w, flat.consumer[edge])
+        edge = w.chain[edge]
+    requests = _join(flat, w, totals, target, now, requests)
+    if flat.broadcast:
+        for device in range(len(w.running)):
+            _start_operation(flat, w, totals, device, now)
+    else:
+        _start_operation(flat, w, totals, target, now)
+    if not flat.booked:
+        _serve_channels(flat, w, totals, line, now)
+    return requests
+
+
+@inline
+def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
+    """Lay out the ready queues, make variables resident, and let the sources join.
+
+    Returns the number of requests there are now.
+    """
     n_devices = len(w.running)
     for device in range(n_devices):
         w.ready_tail[device] = 0
@@ -488,6 +604,8 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> None:
         w.state[op] = flat.n_inputs[op] << _DEVICE_BITS | at
         w.ready_tail[at] += 1
         w.used[at] += flat.persistent[op]
+        if flat.blocks:
+            w.left[op] = flat.n_reads[op]
     start = 0
     for device in range(n_devices):
         w.ready_head[device] = start
@@ -504,20 +622,25 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> None:
     w.fresh[-1] = 0
     for device in range(n_devices):
         totals.peak[device] = w.used[device]
+        w.device_free[device] = 0
+        w.channel_free[device] = 0
+    requests = 0
     for op in range(len(devices)):
         if flat.n_inputs[op] == 0:
             _enqueue(flat, w, op, devices[op])
+            if flat.booked:
+                requests = _book(flat, w, totals, op, devices[op], 0, requests)
+    return requests
 
 
 @jit
 def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
     """Simulate one placement: (nanoseconds, number of requests)."""
-    _reset(flat, w, totals, devices)
+    requests = _reset(flat, w, totals, devices)
     n_devices = len(w.running)
     for device in range(n_devices):
         _start_operation(flat, w, totals, device, 0)
     now = 0
-    requests = 0
     mask = (1 << flat.rank_bits) - 1
     while w.heap[-1] > 0:
         key = _pop(w.heap)
@@ -526,7 +649,7 @@ def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         if index < n_devices:
             requests = _end_operation(flat, w, totals, index, now, requests)
         else:
-            _end_transfer(flat, w, totals, index - n_devices, now)
+            requests = _end_transfer(flat, w, totals, index - n_devices, now, requests)
     return now, requests
 
 
@@ -560,14 +683,16 @@ def tails(graph: OpGraph, duration: NDArray[np.int64]) -> NDArray[np.int64]:
 class Simulator:
     """Judge of placements of one problem (a :class:`suite.placer.Judge`)."""
 
-    def __init__(self, problem: Problem, policy: str = "fifo") -> None:
+    def __init__(
+        self, problem: Problem, policy: str = "fifo", semantics: Semantics = PLACEBENCH
+    ) -> None:
         """Prepare the arrays. ``policy`` is ``fifo`` or ``priority``; InputError otherwise."""
-        if policy not in POLICIES:
-            raise InputError(f"no policy {policy!r}; one of {', '.join(POLICIES)}")
+        check_policy(policy, semantics)
         if problem.machine.n_devices > _DEVICE_MASK:
             raise InputError(f"{problem.machine.n_devices} devices; at most {_DEVICE_MASK}")
         self.problem = problem
-        self.layout = layout(problem, policy)
+        self.semantics = semantics
+        self.layout = layout(problem, policy, semantics)
         self._spare: queue.SimpleQueue[tuple[Work, Totals]] = queue.SimpleQueue()
 
     def _scratch(self) -> tuple[Work, Totals]:
@@ -586,7 +711,7 @@ class Simulator:
         """Simulate one placement: (result, scratch with all times, number of transfers)."""
         w, totals = self._scratch()
         end, requests = _simulate(self.layout, w, totals, np.ascontiguousarray(devices, np.int32))
-        oom = totals.peak > self.problem.machine.memory
+        oom = self.semantics.full(totals.peak, self.problem.machine.memory)
         return StepResult(int(end), totals.busy, totals.peak, totals.moved, oom), w, int(requests)
 
     def __call__(self, devices: Ints) -> Scores:
@@ -614,5 +739,5 @@ class Simulator:
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(chunk, starts))
-        oom: Bools = np.any(peaks > self.problem.machine.memory, axis=1)
+        oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
         return Scores(ends / 1e9, oom, peaks)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from suite.arrays import Floats, Ints
 from suite.problem import Problem
 from suite.simulator.result import StepResult
+from suite.simulator.semantics import PLACEBENCH, Semantics
 from suite.simulator.step import Simulator
 
 
@@ -28,7 +29,7 @@ class Timeline:
     tensor: NDArray[np.int32]
     source: NDArray[np.int32]
     target: NDArray[np.int32]
-    """int32[transfers]: what was sent from which device to which."""
+    """int32[transfers]: what was sent from which device to which; a broadcast, to its sender."""
     requested: NDArray[np.int64]
     sent: NDArray[np.int64]
     arrived: NDArray[np.int64]
@@ -56,7 +57,8 @@ class Timeline:
         events = [_named("process_name", i, 0, n) for i, n in enumerate(("devices", "links"))]
         events += [_named("thread_name", 0, i, name) for i, name in enumerate(names)]
         for row, (s, t) in enumerate(links):
-            events.append(_named("thread_name", 1, row, f"{names[s]} -> {names[t]}"))
+            to = "all" if s == t else names[t]
+            events.append(_named("thread_name", 1, row, f"{names[s]} -> {to}"))
         rows = {pair: row for row, pair in enumerate(links)}
         graph = self.problem.graph
         for op, device in enumerate(self.devices.tolist()):
@@ -73,15 +75,21 @@ class Timeline:
         return {"traceEvents": events, "displayTimeUnit": "ms"}
 
 
-def timeline(problem: Problem, devices: Ints, policy: str = "fifo") -> Timeline:
+def timeline(
+    problem: Problem, devices: Ints, policy: str = "fifo", semantics: Semantics = PLACEBENCH
+) -> Timeline:
     """Simulate one placement, int[ops], and keep all times."""
-    simulator = Simulator(problem, policy)
+    return record(Simulator(problem, policy, semantics), devices)
+
+
+def record(simulator: Simulator, devices: Ints) -> Timeline:
+    """Simulate one placement, int[ops], with a simulator that is there, and keep all times."""
     devices = np.asarray(devices, np.int32)
     result, w, n = simulator.record(devices)
     duration = simulator.layout.duration[np.arange(len(devices)), devices]
     times = (w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy())
     return Timeline(
-        problem,
+        simulator.problem,
         devices,
         result,
         w.op_start.copy(),

@@ -29,7 +29,7 @@ WHAT = {
 """Label in the grid -> what is changed."""
 HEADER = (
     *("settings", "best", "median", "worst", "best at evaluation", "out of memory"),
-    "groups used",
+    *("groups used", "diverged"),
 )
 
 PAPER = "paper"
@@ -43,7 +43,7 @@ HDP on the 2-layer NMT with settings changed, 500 evaluated placements per seed.
 neither the scale of its embeddings nor the start of its baseline; `paper` has those of the choices
 here under which it learns. Seconds of one training step over seeds, lower is better; at which
 evaluated placement the best was found; share of placements that ran out of memory; groups in use
-when the best was found (medians)."""
+when the best was found (medians); seeds whose gradient overflowed, which ends a search."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
@@ -73,12 +73,14 @@ def _row(label: str, records: pd.DataFrame, expected: int) -> tuple[str, ...]:
     found = [history[-1][0] for history in records["history"] if history]
     invalid = [p.get("invalid", 0) for p in records["planner"]] / records["evaluations"]
     groups = [p["groups_used"] for p in records["planner"] if "groups_used" in p]
+    diverged = sum("diverged" in p for p in records["planner"])
     return (
         WHAT[label],
         *(SECONDS.format(t) for t in times),
         f"{np.median(found):.0f}" if found else "-",
         f"{100 * np.median(invalid):.0f} %",
         f"{np.median(groups):.0f}" if groups else "-",
+        f"{diverged} of {len(records)}",
     )
 
 

@@ -15,8 +15,8 @@ from suite.problem import Problem
 from suite.registry import make_placer, modules
 from suite.simulator.step import Simulator
 
-NEED_GPU = {"gpu_only", "mincut", "metis", "m_topo", "m_etf"}
-NATIVE = {"scotch", "mincut", "metis", "annealing"}
+NEED_GPU = {"gpu_only", "mincut", "metis", "m_topo", "m_etf", "restarts"}
+NATIVE = {"scotch", "mincut", "metis", "annealing", "restarts"}
 PLACERS = modules("baselines")
 
 

@@ -106,6 +106,14 @@ def test_a_search_that_meets_only_oom_says_so() -> None:
     assert search.notes["invalid"] == search.evaluations == 20
 
 
+def test_a_gradient_that_overflows_ends_the_search() -> None:
+    problem = six_ops(gpu="2 kB", cpu="2 kB")
+    search = Search(problem, Simulator(problem), 0)
+    planner("hdp", {}, updates=20, failing="overload", overload_cost=1e39).place(problem, search)
+    assert search.notes["diverged"] == search.notes["updates"] == 1
+    assert search.evaluations == 4
+
+
 def test_a_budget_below_one_update_is_refused() -> None:
     problem = six_ops()
     with pytest.raises(BudgetExhausted, match="3 placements"):

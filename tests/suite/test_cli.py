@@ -151,6 +151,7 @@ def assert_refused(arguments, words, capsys):
         ("simulate g.json --placer gpu_only --gpus 0", "GPU"),
         ("simulate g.json --placer random --gpus 99", "has 8 GPUs, not 99"),
         ("simulate g.json --placer random --gpus -1", "'-1' is no whole number >= 0"),
+        ("place g.json --placer annealing --seconds 0", "'0' is no number of seconds > 0"),
         ("simulate g.json --placer random --seed -1", "'-1' is no whole number >= 0"),
         ("simulate g.json --placer random --policy lifo", "no policy 'lifo'; one of fifo"),
         ("simulate g.json --placer random --machine k41", "no machine 'k41'; known: k40"),

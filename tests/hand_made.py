@@ -1,0 +1,36 @@
+"""Steps of a few operations as problems: time in nanoseconds, links of one byte per nanosecond.
+
+Operations are (name, device, nanoseconds), tensors (producer, bytes, readers) and perhaps the
+number of the tensor whose buffer it shares.
+"""
+
+from suite.graph import OpGraph
+from suite.machine import Machine
+from suite.problem import Problem
+
+NAMES = ("cpu:0", "gpu:0", "gpu:1", "gpu:2")
+
+
+def machine(devices, channel="pair", latency=0, memory=10**9):
+    base = {"memory": memory, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
+    table = [{"name": n, "kind": n[:3], **base} for n in NAMES[:devices]]
+    link = {"bandwidth": 1e9, "latency": latency * 1e-9, "channel": channel}
+    return Machine.from_table({"name": "hand", "device": table, "link": [link]})
+
+
+def case(ops, tensors, persistent=0, **arguments):
+    """Problem and devices."""
+    names, devices, durations = zip(*ops, strict=True)
+    seconds = [1e-9 * d for d in durations]
+    graph = OpGraph.create(
+        "hand",
+        names,
+        ["Op"] * len(ops),
+        [names.index(t[0]) for t in tensors],
+        [(k, names.index(reader)) for k, t in enumerate(tensors) for reader in t[2]],
+        tensor_bytes=[t[1] for t in tensors],
+        alias_of=[t[3] if len(t) > 3 else -1 for t in tensors] or -1,
+        persistent_bytes=persistent,
+        seconds={"cpu": seconds, "gpu": seconds},
+    )
+    return Problem.create(graph, machine(max(devices) + 1, **arguments)), devices

@@ -1,0 +1,17 @@
+"""The committed reports are what the committed records say."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.registry import modules
+from suite.report import build_table
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("name", modules("suite.tables"))
+def test_the_report_follows_from_the_records(name):
+    table = build_table(name, ROOT / "results")
+    assert table.markdown() == (ROOT / f"reports/{name}.md").read_text("utf-8")
+    assert table.csv() == (ROOT / f"reports/{name}.csv").read_text("utf-8")
