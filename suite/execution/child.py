@@ -119,5 +119,11 @@ _ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
 """oneDNN's graph pass merges operations, so that what runs would not be what was placed."""
 
 
+def memory_limit(size: int) -> tuple[tuple[str, str], ...]:
+    """Environment in which TensorFlow's CPU allocator hands out ``size`` bytes, and keeps count."""
+    megabytes = str(max(1, size // 2**20))
+    return (("TF_CPU_ALLOCATOR_USE_BFC", "true"), ("TF_CPU_BFC_MEM_LIMIT_IN_MB", megabytes))
+
+
 def _path() -> str:
     return os.pathsep.join(p for p in sys.path if p)

@@ -16,12 +16,12 @@ from typing import Self
 
 from suite.arrays import Ints
 from suite.errors import InputError
-from suite.execution.child import Child, ChildDied, Setup, await_all
+from suite.execution.child import Child, ChildDied, Setup, await_all, memory_limit
 from suite.execution.cluster_file import ClusterPlan, ServerPlace, own_cores, read_cluster
 from suite.execution.measurement import Measurement, Step, Timing
 from suite.execution.network import private_network
 from suite.execution.request import Hardware, Ready, Request
-from suite.execution.runner import START_LIMIT, check_devices, measured
+from suite.execution.runner import check_devices, measured
 from suite.machine import Machine
 
 HEALTH_LIMIT = 300.0
@@ -58,6 +58,7 @@ class ClusterBackend:
             if device.kind not in ("cpu", "gpu"):
                 raise InputError(f"device {device.name} is of kind {device.kind!r}; cpu or gpu run")
         self._kinds = kinds
+        self._memory = [device.memory for device in machine.devices]
         self._file_plan = None if cluster_file is None else read_cluster(cluster_file)
         if self._file_plan is not None and len(self._file_plan.servers) != len(kinds):
             raise InputError(
@@ -126,10 +127,10 @@ class ClusterBackend:
                 stack.callback(servers[-1].stop)
         hardware = Hardware(1, 0, addresses, plan.client)
         environment = (("CUDA_VISIBLE_DEVICES", ""),)
-        setup = Setup(
-            "suite.execution.driver:drive", (hardware,), (), environment, network_of=network
+        function = "suite.execution.driver:drive"
+        driver = Child(
+            "the cluster's client", Setup(function, (hardware,), (), environment, network)
         )
-        driver = Child("the cluster's client", setup)
         stack.callback(driver.stop)
         await_all(servers, HEALTH_LIMIT)
         ready: Ready = await_all([driver], HEALTH_LIMIT)[0]
@@ -147,7 +148,7 @@ class ClusterBackend:
             "suite.execution.server:serve",
             (addresses, task),
             place.cores,
-            (("CUDA_VISIBLE_DEVICES", visible),),
+            (("CUDA_VISIBLE_DEVICES", visible), *memory_limit(self._memory[task])),
             network,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from typing import Any
@@ -42,10 +43,14 @@ def drive(receive: Receive, send: Send, hardware: Hardware) -> None:
             send(Failed("error", told(error)))
 
 
+_NOISE = r"Graph execution error|Detected at|Node:|Hint:|Original stack|<stack|\d+ root error"
+
+
 def _first_words(error: Any) -> str:
-    """TensorFlow's message without the stack of the graph's construction."""
-    message = error.message.replace("Graph execution error:", "").split("Detected at node")[0]
-    return " ".join(message.split())[:500]
+    """TensorFlow's message without the stack of the graph's construction and the hints."""
+    lines = [line for line in error.message.splitlines() if re.match(r"\S|\s*\(\d+\)", line)]
+    said = " ".join(line for line in lines if not re.match(_NOISE, line))
+    return " ".join((said or error.message).split())[:500]
 
 
 def config(hardware: Hardware, present: int) -> Any:

@@ -33,7 +33,7 @@ def peaks(
             continue
         recorded = max(recorded_peak(one, name) for one in statistics)
         found.append(resident_bytes(graph, name) + recorded)
-        source = STATISTICS
+        source = STATISTICS if found[-1] else source
     return tuple(found), source
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from suite.arrays import Ints
 from suite.errors import InputError
-from suite.execution.child import Child, ChildDied, Setup, await_all
+from suite.execution.child import Child, ChildDied, Setup, await_all, memory_limit
 from suite.execution.measurement import Measurement, Step, Timing
 from suite.execution.request import Hardware, Ready, Request
 from suite.execution.runner import START_LIMIT, check_devices, measured
@@ -31,6 +31,7 @@ class SessionBackend:
         for device in machine.devices:
             if device.kind not in ("cpu", "gpu"):
                 raise InputError(f"device {device.name} is of kind {device.kind!r}; cpu or gpu run")
+        self._cpu_memory = sum(d.memory for d in machine.devices if d.kind == "cpu")
         self._hardware = Hardware(kinds.count("cpu"), kinds.count("gpu"))
         self._names = tuple(
             f"{_JOB}{kind.upper()}:{kinds[:i].count(kind)}" for i, kind in enumerate(kinds)
@@ -59,7 +60,8 @@ class SessionBackend:
             driver.stop()
 
     def _start(self) -> tuple[Child, bool]:
-        environment = () if self._hardware.gpus else (("CUDA_VISIBLE_DEVICES", ""),)
+        hidden = () if self._hardware.gpus else (("CUDA_VISIBLE_DEVICES", ""),)
+        environment = (*hidden, *memory_limit(self._cpu_memory or 2**40))
         setup = Setup("suite.execution.driver:drive", (self._hardware,), environment=environment)
         driver = Child("the process that ran the step", setup)
         try:

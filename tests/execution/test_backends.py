@@ -1,0 +1,105 @@
+"""Real sessions and real servers: what is placed runs there, and computes the same."""
+
+import numpy as np
+import pytest
+from small_steps import chain, cpus, layers
+
+from suite.execution.cluster import ClusterBackend
+from suite.execution.measurement import Timing
+from suite.execution.session import SessionBackend
+
+QUICK = Timing(steps=3, discarded=1, traced=1, timeout=120)
+TOLERANCE = 1e-5
+"""Relative: devices may add in another order."""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return layers(tmp_path_factory.mktemp("layers"))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with ClusterBackend(cpus(2)) as backend:
+        yield backend
+
+
+@pytest.fixture(scope="module")
+def alone(small):
+    """The step on one device of one session."""
+    with SessionBackend(cpus(1)) as backend:
+        return backend.measure(small.step, np.zeros(small.graph.n_ops, int), QUICK)
+
+
+def scattered(graph):
+    """Colocation classes by turns on two devices."""
+    return np.asarray(graph.colocation) % 2
+
+
+def assert_ran_where_placed(result, backend, small, devices):
+    """Every operation is in the statistics, on its device and no other."""
+    names, placed = small.graph.op_names, dict(zip(small.graph.op_names, devices, strict=True))
+    trace = result.traces[0]
+    ran = [(n, d) for n, d in zip(trace.names, trace.devices.tolist(), strict=True) if n in placed]
+    assert sorted(ran) == sorted((n, placed[n]) for n in names)
+
+
+def test_an_unplaced_step_trains(alone):
+    first, second, third = (loss for (loss,) in alone.outputs)
+    assert alone.status == "ok", alone.reason
+    assert third < second < first < 10
+
+
+@pytest.mark.parametrize("kind", ["session", "cluster"])
+def test_a_placed_step_runs_where_placed_and_computes_the_same(kind, small, alone, cluster):
+    devices = scattered(small.graph)
+    backend = cluster if kind == "cluster" else SessionBackend(cpus(2))
+    result = backend.measure(small.step, devices, QUICK)
+    assert result.status == "ok", result.reason
+    assert_ran_where_placed(result, backend, small, devices)
+    np.testing.assert_allclose(result.outputs, alone.outputs, rtol=TOLERANCE)
+    assert len(result.step_times) == 3
+    assert result.step_time == pytest.approx(np.median(result.step_times[1:]))
+    assert result.virtual is (kind == "session")
+
+
+def test_sessions_on_a_cluster_do_not_share_variables(small, alone, cluster):
+    again = cluster.measure(small.step, 1 - scattered(small.graph), QUICK)
+    np.testing.assert_allclose(again.outputs, alone.outputs, rtol=TOLERANCE)
+
+
+def test_tensors_cross_by_grpc(small, cluster):
+    result = cluster.measure(small.step, scattered(small.graph), QUICK)
+    labels = [
+        t
+        for n, t in zip(result.traces[0].names, result.traces[0].labels, strict=True)
+        if n == "RecvTensor"
+    ]
+    assert any("task:0" in label and "task:1" in label for label in labels)
+
+
+def test_memory_covers_what_is_resident(tmp_path, cluster):
+    """Two matrices of 16 MB at least: the one that stays, and a product."""
+    small = chain(tmp_path, 2000, 2)
+    on_second = np.ones(small.graph.n_ops, int)
+    with SessionBackend(cpus(2)) as session:
+        for backend, source in ((session, "step statistics"), (cluster, "allocator")):
+            result = backend.measure(small.step, on_second, QUICK)
+            assert result.status == "ok", result.reason
+            assert result.memory_source == source
+            first, second = result.peak_memory
+            assert 32e6 <= second <= 80e6
+            assert first < 1e6
+
+
+@pytest.mark.parametrize("kind", ["session", "cluster"])
+def test_what_does_not_fit_is_oom(kind, tmp_path, small, cluster):
+    """A matrix of 4 TB, on a device of 4 GB; then the next step runs."""
+    huge = chain(tmp_path, 1_000_000, 0, "huge")
+    backend = cluster if kind == "cluster" else SessionBackend(cpus(2))
+    result = backend.measure(huge.step, np.ones(huge.graph.n_ops, int), QUICK)
+    assert result.status == "oom"
+    assert "OOM when allocating tensor with shape[1000000,1000000]" in result.reason
+    assert backend.measure(small.step, scattered(small.graph), QUICK).status == "ok"
+    if kind == "session":
+        backend.close()
