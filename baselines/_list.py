@@ -23,7 +23,7 @@ def schedule(
     for (source, target), link in machine.link_of.items():
         latency[source, target], per_byte[source, target] = link.latency, 1 / link.bandwidth
     gpus = np.zeros(count, np.bool_)
-    gpus[list(machine.gpus)] = True
+    gpus[list(machine.accelerators)] = True
     devices = homes.copy()
     _earliest_task_first(
         problem.seconds,

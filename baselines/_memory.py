@@ -22,6 +22,6 @@ def class_bytes(problem: Problem) -> NDArray[np.int64]:
 
 def home_devices(problem: Problem) -> NDArray[np.int64]:
     """int64[n_classes]: the first device of a class that no GPU can run, else -1."""
-    gpus = list(problem.machine.gpus)
+    gpus = list(problem.machine.accelerators)
     on_gpu = problem.allowed[:, gpus].any(axis=1)
     return np.where(on_gpu, -1, np.argmax(problem.allowed, axis=1))

@@ -26,7 +26,7 @@ class MEtf:
 
         Transfers take latency + bytes / bandwidth and wait for nobody. Nothing is searched.
         """
-        if not problem.machine.gpus:
+        if not problem.machine.accelerators:
             raise Unsupported("the machine has no GPU")
         devices = schedule(problem, home_devices(problem), class_bytes(problem))
         full = np.flatnonzero(devices < 0)

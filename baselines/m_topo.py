@@ -23,7 +23,7 @@ class MTopo:
         Classes come in the order of their first operation; those without a GPU kernel go to the
         CPU. Nothing is searched.
         """
-        gpus = np.array(problem.machine.gpus, np.int64)
+        gpus = np.array(problem.machine.accelerators, np.int64)
         if not len(gpus):
             raise Unsupported("the machine has no GPU")
         devices = home_devices(problem)

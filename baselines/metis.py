@@ -33,7 +33,7 @@ class Metis:
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the partition; Unsupported without a GPU, NativeCrash when METIS fails."""
-        gpus = np.array(problem.machine.gpus, np.int64)
+        gpus = np.array(problem.machine.accelerators, np.int64)
         question = ask(problem, gpus, fixed=False)
         if question.trivial:
             return question.placement(np.zeros(int(question.asked.sum()), np.int64))

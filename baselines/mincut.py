@@ -31,5 +31,5 @@ class MinCut:
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the mapping; Unsupported without a GPU, NativeCrash when Scotch fails."""
-        gpus = np.array(problem.machine.gpus, np.int64)
+        gpus = np.array(problem.machine.accelerators, np.int64)
         return place_with_scotch(problem, search, gpus, self.strategy, self.imbalance)

@@ -8,12 +8,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+SIMULATOR = "simulator"
+START_UP = 3600.0
+"""Seconds that a real run's processes and its first step may take."""
+
 
 @dataclass(frozen=True)
 class Cell:
     """The unit of work and of recording."""
 
     grid: str
+    """The grid's name; that of a grid run for real has ``@`` and the backend behind it."""
     machine: str
     gpus: int
     task: str
@@ -56,4 +61,15 @@ class Job:
     max_evaluations: int | None
     max_seconds: float | None
     timeout: float | None
-    """Seconds after which the cell is stopped."""
+    """Seconds after which the cell is stopped; of a real run, its steps after start-up."""
+    backend: str = SIMULATOR
+    """What judges the placement: ``simulator``, ``session`` or ``cluster``."""
+    cluster_file: str | None = None
+    """The servers of backend ``cluster``; None: those of this host."""
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds after which its process is stopped, whatever it does; None: never."""
+        if self.timeout is None or self.backend == SIMULATOR:
+            return self.timeout
+        return 2 * self.timeout + START_UP

@@ -90,7 +90,7 @@ class _Worker:
             self.stop()
             self._start()
         self.job = job
-        limit = float("inf") if job.timeout is None else job.timeout
+        limit = float("inf") if job.limit is None else job.limit
         self.deadline = time.monotonic() + limit
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(job)
@@ -107,7 +107,7 @@ class _Worker:
                     self.tell(self.job.cell.name, answer)
             if time.monotonic() < self.deadline:
                 return None
-            status, reason = "timeout", f"no answer after {self.job.timeout:g} seconds"
+            status, reason = "timeout", f"no answer after {self.job.limit:g} seconds"
         except (EOFError, ConnectionResetError):
             self.process.join(10)
             status, reason = "error", f"the worker process {_death(self.process.exitcode)}"

@@ -6,7 +6,7 @@ import importlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,10 @@ def known_grids() -> dict[str, Path]:
     return {path.stem: path for path in sorted(GRIDS.glob("*.toml"))}
 
 
-def load_grid(name_or_path: str, seed: int | None = None) -> Grid:
-    """Read a grid by name or from a TOML file (docs/formats.md); ``seed`` replaces its base seed.
+def load_grid(name_or_path: str, seed: int | None = None, machine: str | None = None) -> Grid:
+    """Read a grid by name or from a TOML file (docs/formats.md).
+
+    ``seed`` and ``machine`` replace the grid's own.
 
     Raises InputError for an unknown grid, task, placer, parameter or machine, and for a wrong or
     missing value.
@@ -48,12 +50,13 @@ def load_grid(name_or_path: str, seed: int | None = None) -> Grid:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
     try:
+        table = table if machine is None else table | {"machine": machine}
         return Grid(path.stem, tuple(_jobs(table, path, seed)))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def load_grids(name_or_path: str, seed: int | None = None) -> Grid:
+def load_grids(name_or_path: str, seed: int | None = None, machine: str | None = None) -> Grid:
     """Read a grid as :func:`load_grid` does or, for a table's name, all grids it is made from.
 
     A table's grids run from the one it takes last to the one it takes first, so that it is filled
@@ -61,14 +64,30 @@ def load_grids(name_or_path: str, seed: int | None = None) -> Grid:
     """
     tables, grids = modules("suite.tables"), known_grids()
     if name_or_path in grids or Path(name_or_path).suffix == ".toml":
-        return load_grid(name_or_path, seed)
+        return load_grid(name_or_path, seed, machine)
     if name_or_path not in tables:
         raise unknown(name_or_path, "grid or table", {*grids, *tables})
     table = importlib.import_module(f"suite.tables.{name_or_path}")
     if not hasattr(table, "GRIDS"):
         raise InputError(f"table {name_or_path} is not made from a grid; see placebench --help")
-    parts = [load_grid(grid, seed) for grid in reversed(table.GRIDS)]
+    parts = [load_grid(grid, seed, machine) for grid in reversed(table.GRIDS)]
     return Grid(name_or_path, tuple(job for part in parts for job in part.jobs))
+
+
+def run_for_real(grid: Grid, backend: str, cluster_file: Path | None) -> Grid:
+    """The same cells judged by a real backend; their names say so, their seeds are the same."""
+    name = f"{grid.name}@{backend}"
+    file = None if cluster_file is None else str(cluster_file.absolute())
+    jobs = (
+        replace(
+            job,
+            cell=replace(job.cell, grid=f"{job.cell.grid}@{backend}"),
+            backend=backend,
+            cluster_file=file,
+        )
+        for job in grid.jobs
+    )
+    return Grid(name, tuple(jobs))
 
 
 _GRID: Fields = {

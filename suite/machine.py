@@ -25,6 +25,22 @@ OP_CLASSES = ("convolution", "matmul", "elementwise", "movement")
 MACHINES = Path(__file__).parent / "machines"
 
 
+def machine_folders() -> tuple[Path, ...]:
+    """Where machines are looked for by name: those of placebench, then profiles of this host."""
+    from suite.cache import cache_folder
+
+    return MACHINES, cache_folder() / "machines"
+
+
+def machine_path(name_or_path: str | Path) -> Path:
+    """The TOML file of a machine, by name or as it is; it need not exist."""
+    path = Path(name_or_path)
+    if path.suffix:
+        return path
+    places = [folder / f"{name_or_path}.toml" for folder in machine_folders()]
+    return next((place for place in places if place.exists()), places[0])
+
+
 @dataclass(frozen=True)
 class Device:
     """One CPU or GPU."""
@@ -82,6 +98,8 @@ class Machine:
     """Device kind -> operation class -> (compute, memory) share of the peak that is reached."""
     source: str = ""
     """Where the numbers come from."""
+    op_times: Path | None = None
+    """Folder of measured times of every operation of a task (:mod:`suite.op_times`)."""
 
     def __post_init__(self) -> None:
         """Refuse a machine without devices, with twins, or with a pair that no link serves."""
@@ -108,6 +126,12 @@ class Machine:
     def gpus(self) -> tuple[int, ...]:
         """Indices of the devices of kind ``gpu``."""
         return tuple(i for i, d in enumerate(self.devices) if d.kind == "gpu")
+
+    @cached_property
+    def accelerators(self) -> tuple[int, ...]:
+        """Indices of the devices that share the work: the GPUs; without any, several CPUs."""
+        several = self.cpus if len(self.cpus) > 1 else ()
+        return self.gpus or several
 
     @cached_property
     def memory(self) -> NDArray[np.int64]:
@@ -183,9 +207,7 @@ class Machine:
     @classmethod
     def load(cls, name_or_path: str | Path) -> Machine:
         """Read a machine by name (``suite/machines``) or from a TOML file; InputError if bad."""
-        path = Path(name_or_path)
-        if not path.suffix:
-            path = MACHINES / f"{name_or_path}.toml"
+        path = machine_path(name_or_path)
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError:
@@ -195,12 +217,14 @@ class Machine:
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: not valid TOML: {error}") from None
-        return cls.from_table(table, str(path))
+        machine = cls.from_table(table, str(path))
+        times = table.get("op_times")
+        return machine if times is None else replace(machine, op_times=path.parent / str(times))
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], where: str = "machine") -> Machine:
         """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
-        known = {"name", "source", "device", "link", "efficiency"}
+        known = {"name", "source", "device", "link", "efficiency", "op_times"}
         for key in table.keys() - known:
             raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
         return cls(
@@ -213,8 +237,8 @@ class Machine:
 
 
 def known_machines() -> list[str]:
-    """Names of the machines that come with placebench, sorted."""
-    return sorted(path.stem for path in MACHINES.glob("*.toml"))
+    """Names of the machines that come with placebench or were profiled here, sorted."""
+    return sorted({path.stem for folder in machine_folders() for path in folder.glob("*.toml")})
 
 
 def _tables(table: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from suite.arrays import Ints, digest
 from suite.bounds import lower_bound
-from suite.cell import Job
+from suite.cell import SIMULATOR, Job
 from suite.checkpoint import Checkpoint
 from suite.errors import InputError, Unsupported
 from suite.graph import OpGraph
@@ -20,6 +20,7 @@ from suite.interchange import read_graph, write_graph
 from suite.journal import Journal
 from suite.machine import Machine
 from suite.model import CPU
+from suite.op_times import with_op_times
 from suite.placement import Placement
 from suite.placer import Search
 from suite.problem import Problem
@@ -30,7 +31,6 @@ from suite.simulator.result import SEMANTICS, SEMANTICS_VERSION
 from suite.simulator.step import Simulator
 from suite.simulator.timeline import timeline
 
-BACKEND = "simulator"
 BINS = 200
 
 
@@ -45,9 +45,16 @@ def load_task_graph(name: str, graph_file: str | None) -> OpGraph:
 
 
 @lru_cache(maxsize=2)
+def timed_graph(name: str, machine: str, graph_file: str | None) -> OpGraph:
+    """Return the graph of a task with the times measured on a machine, where there are any."""
+    graph = load_task_graph(name, graph_file)
+    return graph if graph_file is not None else with_op_times(graph, Machine.load(machine), name)
+
+
+@lru_cache(maxsize=2)
 def make_problem(name: str, machine: str, gpus: int, graph_file: str | None = None) -> Problem:
     """Return the problem of a task on a machine, the expert's placement included."""
-    graph = load_task_graph(name, graph_file)
+    graph = timed_graph(name, machine, graph_file)
     target = Machine.load(machine).with_gpus(gpus)
     if graph_file is not None:
         return Problem.create(graph, target)
@@ -55,12 +62,16 @@ def make_problem(name: str, machine: str, gpus: int, graph_file: str | None = No
 
 
 def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:
-    """The human expert's device of every operation, int32[ops]; None without GPUs."""
-    if not machine.gpus:
+    """The human expert's device of every operation, int32[ops]; None on a single CPU.
+
+    On a machine of several CPUs and no GPU, each CPU stands for a GPU.
+    """
+    shared = machine.accelerators
+    if not shared:
         return None
-    numbers = task(name).expert(graph, len(machine.gpus))
-    cpu = machine.cpus[0] if machine.cpus else machine.gpus[0]
-    return np.where(numbers == CPU, cpu, np.array(machine.gpus)[numbers]).astype(np.int32)
+    numbers = task(name).expert(graph, len(shared))
+    cpu = machine.cpus[0] if machine.cpus else shared[0]
+    return np.where(numbers == CPU, cpu, np.array(shared)[numbers]).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -95,14 +106,14 @@ def keep_graph(job: Job, results: Path) -> None:
 def fingerprint(job: Job) -> str:
     """16 hexadecimal digits of all that decides a record: a change makes the cell run again."""
     cell = job.cell
-    graph = load_task_graph(cell.task, job.graph_file).fingerprint
+    graph = timed_graph(cell.task, cell.machine, job.graph_file).fingerprint
     machine = Machine.load(cell.machine).with_gpus(cell.gpus).fingerprint
     placer = asdict(make_placer(job.placer, job.parameters))
     limits = (job.max_evaluations, job.max_seconds, job.base_seed)
     settings = (
         FORMAT,
-        BACKEND,
-        SEMANTICS,
+        job.backend,
+        semantics(job),
         SEMANTICS_VERSION,
         job.placer,
         sorted(placer.items()),
@@ -128,8 +139,9 @@ def run(
         record["parameters"] = asdict(placer)
         blame = "invalid"
         placement, cost = _placed(job, problem, placer, journal or Journal(), saved)
-        record |= cost | judged(problem, placement)
-        devices = np.asarray(placement.devices)
+        simulated = judged(problem, placement)
+        devices, blame = np.asarray(placement.devices), "error"
+        record |= cost | _verdict(job, problem, placement, simulated)
     except Unsupported as reason:
         record |= {"status": "skipped", "reason": str(reason)}
     except InputError as error:
@@ -137,6 +149,19 @@ def run(
     except Exception as error:
         record |= {"status": "error", "reason": _told(error)}
     return record, devices
+
+
+def semantics(job: Job) -> str:
+    """The name of what a step is taken to be."""
+    return SEMANTICS if job.backend == SIMULATOR else "tensorflow"
+
+
+def _verdict(job: Job, problem: Problem, placement: Placement, simulated: Record) -> Record:
+    if job.backend == SIMULATOR:
+        return simulated
+    from suite.measured import measured
+
+    return measured(job, problem, placement, simulated)
 
 
 def _told(error: Exception) -> str:
@@ -172,8 +197,8 @@ def header(job: Job) -> Record:
     return {
         "format": FORMAT,
         "cell": job.cell.as_dict(),
-        "backend": BACKEND,
-        "semantics": SEMANTICS,
+        "backend": job.backend,
+        "semantics": semantics(job),
         "fingerprint": fingerprint(job),
         "base_seed": job.base_seed,
         "budget": {"evaluations": job.max_evaluations, "seconds": job.max_seconds},

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from suite.cell import SIMULATOR
 from suite.errors import InputError
 from suite.placement import Placement
 from suite.problem import Problem
 from suite.record import Record, read_devices, read_record
-from suite.run import BACKEND, judged, kept_graph, make_problem
+from suite.run import judged, kept_graph, make_problem
 
 
 def verify(results: Path) -> Iterator[tuple[Path, str]]:
@@ -23,7 +24,7 @@ def verify(results: Path) -> Iterator[tuple[Path, str]]:
     for path in paths:
         try:
             record = read_record(path)
-            if record["status"] in ("ok", "oom") and record.get("backend") == BACKEND:
+            if record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR:
                 yield path, _difference(record, path)
         except InputError as error:
             yield path, str(error)

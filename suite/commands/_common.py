@@ -120,6 +120,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
     """Build the problem that the arguments name; InputError says what is missing or unknown."""
     from suite.machine import Machine
+    from suite.op_times import with_op_times
     from suite.problem import Problem
     from suite.registry import task
     from suite.run import expert
@@ -132,8 +133,9 @@ def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
         return loaded, Problem.create(loaded.graph, machine)
     if arguments.gpus is None:
         machine = machine.with_gpus(min(task(loaded.task).gpus, len(machine.gpus)))
-    experts = expert(loaded.graph, machine, loaded.task)
-    return loaded, Problem.create(loaded.graph, machine, experts, task(loaded.task).block)
+    graph = with_op_times(loaded.graph, machine, loaded.task)
+    experts = expert(graph, machine, loaded.task)
+    return loaded, Problem.create(graph, machine, experts, task(loaded.task).block)
 
 
 def about(loaded: Loaded, problem: Problem) -> str:

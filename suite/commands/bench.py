@@ -50,6 +50,14 @@ def add(parsers: Any) -> None:
         metavar="SECONDS",
         help="save a search's state this often (20; 0: at every update)",
     )
+    parser.add_argument(
+        "--backend",
+        choices=("simulator", "session", "cluster"),
+        default="simulator",
+        help="run placements in a TensorFlow session or on a cluster of servers (simulator)",
+    )
+    parser.add_argument("--cluster", type=Path, metavar="FILE", help="the cluster's servers (TOML)")
+    parser.add_argument("--machine", help="machine, instead of the grid's")
     add_tensorboard(parser)
 
 
@@ -57,12 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Run what is missing; 1 when a cell ended in an error or a time-out."""
     from suite.commands._display import Display
     from suite.executor import execute
-    from suite.grid import load_grids
+    from suite.grid import load_grids, run_for_real
     from suite.outlets import Outlets
     from suite.record import finished
     from suite.run import fingerprint
 
-    grid = load_grids(arguments.grid, arguments.seed)
+    grid = load_grids(arguments.grid, arguments.seed, arguments.machine)
+    real = arguments.backend != "simulator"
+    if real:
+        grid = run_for_real(grid, arguments.backend, arguments.cluster)
+    elif arguments.cluster is not None:
+        raise InputError("--cluster goes with --backend cluster; add it")
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
     if not jobs:
         raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")
@@ -71,6 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     cores = len(os.sched_getaffinity(0))
     workers = cores if arguments.workers is None else arguments.workers
+    if real:  # what else runs here would be measured, too
+        _check_host(jobs[0])
+        workers = 1
     _capture(jobs, max(1, workers))
     kept = [finished(job.cell.path(arguments.output), fingerprint(job)) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
@@ -82,6 +98,16 @@ def run(arguments: argparse.Namespace) -> int:
             display.finished(job.cell.name, _line(job, record))
     _say_totals(grid, statuses)
     return 1 if statuses["error"] or statuses["timeout"] else 0
+
+
+def _check_host(job: Job) -> None:
+    """Raise InputError, before anything runs, where this host cannot be the grid's machine."""
+    from suite.execution.backends import make_backend
+    from suite.machine import Machine
+
+    file = None if job.cluster_file is None else Path(job.cluster_file)
+    machine = Machine.load(job.cell.machine).with_gpus(job.cell.gpus)
+    make_backend(job.backend, machine, file).close()
 
 
 _AGAIN = {

@@ -11,7 +11,6 @@ import numpy as np
 
 from suite.arrays import Ints
 from suite.errors import Unsupported
-from suite.fidelity.twin import twin
 from suite.placement import Placement
 from suite.placer import Search
 from suite.problem import Problem
@@ -145,9 +144,8 @@ def _allowed(problem: Problem, classes: Ints) -> Ints:
 
 def _answer(problem: Problem, name: str, parameters: dict[str, Any], seed: int) -> Iterator[Ints]:
     """The placement of a placer, unless it declines such problems."""
-    seen = twin(problem)
+    search = Search(problem, Simulator(problem), seed)
     try:
-        search = Search(seen, Simulator(seen), seed)
-        yield make_placer(name, parameters).place(seen, search).devices
+        yield make_placer(name, parameters).place(problem, search).devices
     except Unsupported:
         return

@@ -16,7 +16,6 @@ from suite.cli import main
 from suite.fidelity.agreement import Pairs, agreement
 from suite.fidelity.breakdown import covered
 from suite.fidelity.draw import draw
-from suite.fidelity.twin import twin
 from suite.interchange import read_graph
 from suite.machine import Machine
 from suite.problem import Problem
@@ -84,17 +83,6 @@ def two_cpus(second="8 GB"):
     devices = [device | {"name": name, "memory": size} for name, size in memories.items()]
     machine = Machine.from_table({"name": "two", "device": devices, "link": links})
     return Problem.create(read_graph(SMOKE_GRAPH), machine)
-
-
-def test_a_twin_costs_the_same():
-    problem = two_cpus()
-    seen = twin(problem)
-    devices = np.random.default_rng(0).integers(2, size=(50, problem.graph.n_classes))
-    placed = devices[:, problem.graph.colocation].astype(np.int32)
-    ours, theirs = Simulator(problem).batch(placed), Simulator(seen).batch(placed)
-    np.testing.assert_array_equal(ours.step_time, theirs.step_time)
-    np.testing.assert_array_equal(ours.peak_memory, theirs.peak_memory)
-    assert seen.machine.gpus == (0, 1)
 
 
 def test_placements_of_every_kind_are_drawn_and_again_the_same():
