@@ -32,6 +32,15 @@ def machine_folders() -> tuple[Path, ...]:
     return MACHINES, cache_folder() / "machines"
 
 
+def machine_path(name_or_path: str | Path) -> Path:
+    """The TOML file of a machine, by name or as it is; it need not exist."""
+    path = Path(name_or_path)
+    if path.suffix:
+        return path
+    places = [folder / f"{name_or_path}.toml" for folder in machine_folders()]
+    return next((place for place in places if place.exists()), places[0])
+
+
 @dataclass(frozen=True)
 class Device:
     """One CPU or GPU."""
@@ -198,10 +207,7 @@ class Machine:
     @classmethod
     def load(cls, name_or_path: str | Path) -> Machine:
         """Read a machine by name (``suite/machines``) or from a TOML file; InputError if bad."""
-        path = Path(name_or_path)
-        if not path.suffix:
-            places = [folder / f"{name_or_path}.toml" for folder in machine_folders()]
-            path = next((place for place in places if place.exists()), places[0])
+        path = machine_path(name_or_path)
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from suite.arrays import Ints
 from suite.errors import Unsupported
-from suite.fidelity.twin import twin
 from suite.placement import Placement
 from suite.placer import Search
 from suite.problem import Problem
@@ -23,6 +22,7 @@ BEST: dict[str, dict[str, Any]] = {
     "m_etf": {},
     "best_of_random": {"k": 50},
     "annealing": {"evaluations": 400},
+    "hdp": {"configuration": "tuned", "change": {"updates": 25}},
 }
 """Planners whose best is taken, and with which parameters."""
 MOVED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -48,12 +48,15 @@ class Drawn:
     """How it was made, for the record."""
 
 
-def draw(problem: Problem, placements: int, seed: int) -> list[Drawn]:
+def draw(
+    problem: Problem, placements: int, seed: int, best: Mapping[str, dict[str, Any]] = BEST
+) -> list[Drawn]:
     """Draw about ``placements`` different placements of all kinds, always the same ones.
 
-    One a device, the expert's, one a partitioner and one a planner, as far as the problem has them;
-    the rest are contiguous and random in equal numbers. Those that run out of memory in the
-    simulator are left out: to run them would stop the machine, not a cell.
+    One a device, the expert's, one a partitioner and one of each planner in ``best`` (name ->
+    parameters), as far as the problem has them; the rest are contiguous and random in equal
+    numbers. Those that run out of memory in the simulator are left out: to run them would stop the
+    machine, not a cell.
     """
     deck = _Deck(problem)
     for devices in _singles(problem):
@@ -63,7 +66,7 @@ def draw(problem: Problem, placements: int, seed: int) -> list[Drawn]:
     for name in PARTITIONERS:
         for devices in _answer(problem, name, {}, seed):
             deck.add("partitioner", devices, placer=name)
-    for name, parameters in BEST.items():
+    for name, parameters in best.items():
         for devices in _answer(problem, name, parameters, seed):
             deck.add("best", devices, placer=name, **parameters)
     deck.fill((len(deck.kept) + placements) // 2, "contiguous", contiguous, seed)
@@ -141,9 +144,8 @@ def _allowed(problem: Problem, classes: Ints) -> Ints:
 
 def _answer(problem: Problem, name: str, parameters: dict[str, Any], seed: int) -> Iterator[Ints]:
     """The placement of a placer, unless it declines such problems."""
-    seen = twin(problem)
+    search = Search(problem, Simulator(problem), seed)
     try:
-        search = Search(seen, Simulator(seen), seed)
-        yield make_placer(name, parameters).place(seen, search).devices
+        yield make_placer(name, parameters).place(problem, search).devices
     except Unsupported:
         return

@@ -40,7 +40,7 @@ def problem(step):
 @pytest.fixture(scope="module")
 def run(step, problem, tmp_path_factory):
     """Results, and cells with records of six placements."""
-    results, drawn = tmp_path_factory.mktemp("results"), draw(problem, 6, 0)
+    results, drawn = tmp_path_factory.mktemp("results"), draw(problem, 6, 0, {})
     with SessionBackend(problem.machine) as backend:
         found = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
     return results, drawn, found

@@ -12,6 +12,7 @@ from command_line import ROOT, placebench, write_grid
 
 from suite.bootstrap import ratio_interval
 from suite.cli import main
+from suite.gate.verdict import Verdict, confirmed, exit_code
 
 GREEN, SLOWER, MISSING, NOTHING = 0, 3, 4, 5
 
@@ -205,19 +206,56 @@ def test_the_interval_of_a_ratio_holds_the_truth():
     assert all(math.isnan(end) for end in ratio_interval([1.0], [1.0, 2.0]))
 
 
+def checkout(folder, **edits):
+    """A copy of the project with edits: file of ``suite`` -> (text, replacement)."""
+    for package in ("suite", "baselines", "planners", "models"):
+        kept = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=kept)
+    for name, (text, replacement) in edits.items():
+        path = folder / f"suite/{name}.py"
+        before = path.read_text()
+        assert text in before
+        path.write_text(before.replace(text, replacement))
+    return folder
+
+
+SECONDS = "self.nanoseconds / 1e9"
+
+
 @pytest.fixture(scope="module")
 def slower_checkout(tmp_path_factory):
-    """A copy of the project whose simulator says 1 ns more, as a folder with a commit."""
-    code = tmp_path_factory.mktemp("checkout")
-    for package in ("suite", "baselines", "planners", "models"):
-        shutil.copytree(
-            ROOT / package, code / package, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    result = code / "suite/simulator/result.py"
-    text = result.read_text()
-    assert "return self.nanoseconds / 1e9" in text
-    result.write_text(text.replace("self.nanoseconds / 1e9", "(self.nanoseconds + 1) / 1e9"))
-    return code
+    """The project with a simulator that says 1 ns more."""
+    edits = {"simulator/result": (SECONDS, "(self.nanoseconds + 1) / 1e9")}
+    return checkout(tmp_path_factory.mktemp("slower"), **edits)
+
+
+@pytest.fixture(scope="module")
+def measured_checkout(tmp_path_factory):
+    """The project with step times said to be measured, and a tenth shorter."""
+    edits = {"simulator/result": (SECONDS, "0.9 * self.nanoseconds / 1e9")}
+    edits["cell"] = ('SIMULATOR = "simulator"', 'SIMULATOR = "session"')
+    return checkout(tmp_path_factory.mktemp("measured"), **edits)
+
+
+def test_a_slower_measured_cell_is_measured_again(measured_checkout, tmp_path):
+    grid = write_grid(tmp_path / "g.toml", {"cpu_only": 1, "gpu_only": 1})
+    folders = [tmp_path / "base", tmp_path / "head"]
+    run = ["--interleave", f"{grid} --workers 0 --only cpu", "--rounds", 3]
+    done = placebench("gate", *folders, *run, "--commit", measured_checkout)
+    assert done.returncode == SLOWER, done.stderr
+    assert "| measured | slower  |" in done.stdout
+    assert "| +11.1 % | +11.1 % to +11.1 % | 3 |" in done.stdout
+    again = sorted(tmp_path.rglob("again/**/seed0.json"))
+    assert len(again) == 6
+
+
+def test_a_second_run_that_disagrees_clears_a_cell():
+    slower, within = (Verdict("cell", "measured", word) for word in ("slower", "within noise"))
+    assert confirmed(slower, [slower]) == slower
+    cleared = confirmed(slower, [within])
+    assert (cleared.word, cleared.note) == ("not confirmed", "the second run: within noise")
+    assert exit_code([cleared]) == GREEN
+    assert confirmed(slower, [Verdict("cell", "measured", "missing")]) == slower
 
 
 def test_two_checkouts_are_run_in_turn(slower_checkout, tmp_path):
