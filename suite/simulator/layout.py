@@ -240,7 +240,7 @@ def _alias_edges(
     """The edge (shared tensor, producer of the sharing one), found by binary search."""
     edges = np.full(len(alias_of), -1, np.int32)
     sharing = np.flatnonzero(alias_of >= 0)
-    n = int(producer.max(initial=0)) + 1
+    n = int(max(producer.max(initial=0), consumers.max(initial=0))) + 1
     keys = tensors.astype(np.int64) * n + consumers
     wanted = alias_of[sharing].astype(np.int64) * n + producer[sharing]
     edges[sharing] = np.searchsorted(keys, wanted)

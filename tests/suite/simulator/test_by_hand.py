@@ -255,3 +255,10 @@ def test_durations_are_whole_nanoseconds_and_at_least_one(run, nanoseconds, expe
 
 def test_a_transfer_takes_at_least_a_nanosecond(run):
     assert run([("a", 0, 5), ("b", 1, 7)], [("a", 0, "b")]).nanoseconds == 5 + 1 + 7
+
+
+def test_an_alias_is_found_beside_readers_that_produce_nothing(run):
+    """c and d read what b hands on; more readers than producers must not confuse which."""
+    ops = [("a", 0, 1), ("b", 0, 1), ("c", 1, 1), ("d", 0, 1)]
+    tensors = [("a", 0, "cd"), ("a", 10, "bcd"), ("b", 10, "d", 1), ("b", 7, "cd")]
+    assert run(ops, tensors).peak_memory.tolist() == [17, 17]
