@@ -62,6 +62,8 @@ class Job:
     max_seconds: float | None
     timeout: float | None
     """Seconds after which the cell is stopped; of a real run, its steps after start-up."""
+    semantics: str = "placebench"
+    """The simulator's rules (:mod:`suite.simulator.semantics`), by name."""
     backend: str = SIMULATOR
     """What judges the placement: ``simulator``, ``session`` or ``cluster``."""
     cluster_file: str | None = None

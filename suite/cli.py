@@ -13,7 +13,7 @@ from suite.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
     *("bench", "report", "place", "simulate", "graph", "workload"),
-    *("verify", "gate", "fidelity", "list"),
+    *("verify", "rescore", "gate", "fidelity", "list"),
 )
 
 EXAMPLES = """examples:

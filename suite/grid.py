@@ -15,6 +15,7 @@ from suite.errors import InputError
 from suite.fields import Fields, check_fields
 from suite.machine import Machine, known_machines
 from suite.registry import lookup, make_placer, modules, task, unknown
+from suite.simulator.semantics import PLACEBENCH, preset
 
 GRIDS = Path(__file__).parent / "grids"
 
@@ -93,6 +94,7 @@ def run_for_real(grid: Grid, backend: str, cluster_file: Path | None) -> Grid:
 _GRID: Fields = {
     "machine": (str,),
     "seed": (int,),
+    "semantics": (str,),
     "task": (list,),
     "placer": (list,),
     "budget": (dict,),
@@ -106,6 +108,7 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     check_fields(table, _GRID, ("machine", "task", "placer"), "the grid")
     if table["machine"] not in known_machines():
         raise unknown(table["machine"], "machine", known_machines())
+    semantics = preset(table.get("semantics", PLACEBENCH.name))
     budget = table.get("budget", {})
     check_fields(budget, _BUDGET, (), "budget")
     for key, value in budget.items():
@@ -120,7 +123,10 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
             parameters,
             graph_file,
             base,
-            *(budget.get(key) for key in _BUDGET),
+            budget.get("evaluations"),
+            budget.get("seconds"),
+            budget.get("timeout"),
+            semantics.name,
         )
         for name, gpus, graph_file in _tasks(table, path)
         for label, placer, parameters, seeds in placers

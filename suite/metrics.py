@@ -44,6 +44,7 @@ METRICS = {
         Metric("step_time", "step time", "s", "lower", ".2f"),
         Metric("lower_bound", "lower bound", "s", "", ".3f"),
         Metric("ratio_to_published", "ours / published", "", "", ".2f"),
+        Metric("kendall_tau", "Kendall's tau-b", "", "", "z.2f"),
         Metric("ratio_to_bound", "step time / lower bound", "", "lower", ".2f"),
         Metric("runtime_reduction", "runtime reduction", "%", "higher", "z.1f"),
         Metric("improvement", "improvement", "%", "higher", "z.1f"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ from suite.problem import Problem
 from suite.provenance import provenance
 from suite.record import FORMAT, Record
 from suite.registry import make_placer, task
-from suite.simulator.result import SEMANTICS, SEMANTICS_VERSION
+from suite.simulator.channels import channels_of
+from suite.simulator.result import SEMANTICS_VERSION
+from suite.simulator.semantics import PLACEBENCH, PRESETS, preset
 from suite.simulator.step import Simulator
 from suite.simulator.timeline import timeline
 
@@ -74,18 +77,14 @@ def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:
     return np.where(numbers == CPU, cpu, np.array(shared)[numbers]).astype(np.int32)
 
 
-@dataclass(frozen=True)
-class Tools:
-    """What the cells of one problem share."""
-
-    simulator: Simulator
-    bound: Any
-
-
 @lru_cache(maxsize=2)
-def tools(problem: Problem) -> Tools:
-    """The compiled simulator and the lower bound of a problem."""
-    return Tools(Simulator(problem), lower_bound(problem))
+def simulators(problem: Problem) -> Mapping[str, Simulator]:
+    """The compiled simulators of a problem, by semantics."""
+    return {name: Simulator(problem, semantics=rules) for name, rules in PRESETS.items()}
+
+
+bound_of = lru_cache(maxsize=2)(lower_bound)
+"""The lower bound of a problem, which its cells share."""
 
 
 def kept_graph(grid: Path, name: str, graph_fingerprint: str) -> Path:
@@ -134,12 +133,12 @@ def run(
     record, devices, blame = header(job), None, "error"
     try:
         problem = make_problem(cell.task, cell.machine, cell.gpus, job.graph_file)
-        record |= _about(problem)
+        record |= _about(problem, job.semantics)
         placer = make_placer(job.placer, job.parameters)
         record["parameters"] = asdict(placer)
         blame = "invalid"
         placement, cost = _placed(job, problem, placer, journal or Journal(), saved)
-        simulated = judged(problem, placement)
+        simulated = judged(problem, placement, job.semantics)
         devices, blame = np.asarray(placement.devices), "error"
         record |= cost | _verdict(job, problem, placement, simulated)
     except Unsupported as reason:
@@ -153,7 +152,7 @@ def run(
 
 def semantics(job: Job) -> str:
     """The name of what a step is taken to be."""
-    return SEMANTICS if job.backend == SIMULATOR else "tensorflow"
+    return job.semantics if job.backend == SIMULATOR else "tensorflow"
 
 
 def _verdict(job: Job, problem: Problem, placement: Placement, simulated: Record) -> Record:
@@ -176,7 +175,7 @@ def _placed(
 ) -> tuple[Placement, Record]:
     """Let the placer answer; return its placement and what that cost."""
     seed = job.cell.derived_seed(job.base_seed)
-    judge, limits = tools(problem).simulator, (job.max_evaluations, job.max_seconds)
+    judge, limits = simulators(problem)[job.semantics], (job.max_evaluations, job.max_seconds)
     search = Search(problem, judge, seed, *limits, journal, saved)
     try:
         placement = placer.place(problem, search)
@@ -211,10 +210,10 @@ def header(job: Job) -> Record:
     }
 
 
-def _about(problem: Problem) -> Record:
-    """Facts about the graph, the machine and the bound."""
+def _about(problem: Problem, semantics: str) -> Record:
+    """Facts about the graph, the machine and the bound, which is proven for the default alone."""
     graph, facts = problem.graph, problem.graph.metadata
-    bound = tools(problem).bound
+    bound = bound_of(problem) if semantics == PLACEBENCH.name else None
     return {
         "graph": {
             "name": graph.name,
@@ -229,18 +228,19 @@ def _about(problem: Problem) -> Record:
             "fingerprint": graph.fingerprint,
         },
         "capacity": {d.name: d.memory for d in problem.machine.devices},
-        "lower_bound": bound.seconds,
-        "bound_kind": bound.kind,
+        "lower_bound": bound.seconds if bound else None,
+        "bound_kind": bound.kind if bound else "",
     }
 
 
-def judged(problem: Problem, placement: Placement) -> Record:
+def judged(problem: Problem, placement: Placement, semantics: str) -> Record:
     """Simulate a placement: the fields of a record that follow from it alone.
 
     Raises InputError when it is not valid.
     """
     checked = Placement.of(problem, placement.devices)
-    line = timeline(problem, checked.devices)
+    rules = preset(semantics)
+    line = timeline(problem, checked.devices, semantics=rules)
     result, names = line.result, [d.name for d in problem.machine.devices]
     full = [name for name, oom in zip(names, result.oom, strict=True) if oom]
     needs = {name: int(b) for name, b in zip(names, result.peak_memory, strict=True)}
@@ -249,6 +249,7 @@ def judged(problem: Problem, placement: Placement) -> Record:
         f"{n} needs {needs[n] / 1e9:.2f} GB of {capacity[n] / 1e9:.2f} GB" for n in full
     )
     shares = np.round(line.utilisation(BINS), 3)
+    channels = channels_of(problem.machine, rules)[0]
     return {
         "status": "oom" if full else "ok",
         "reason": reason,
@@ -256,11 +257,22 @@ def judged(problem: Problem, placement: Placement) -> Record:
         "step_times": [result.step_time],
         "peak_memory": needs,
         "busy": {n: int(b) / 1e9 for n, b in zip(names, result.busy, strict=True)},
-        "moved": dict(zip(problem.machine.channels[0], result.moved.tolist(), strict=True)),
+        "moved": dict(zip(channels, result.moved.tolist(), strict=True)),
         "oom": full,
         "utilisation": {
             "bin_seconds": result.step_time / BINS,
             "devices": {n: row.tolist() for n, row in zip(names, shares, strict=True)},
         },
         "placement_hash": checked.hash,
+        "under_semantics": _under_semantics(problem, checked),
     }
+
+
+def _under_semantics(problem: Problem, placement: Placement) -> Record:
+    """Step time and devices out of memory under every preset, by name."""
+    names, verdicts = [d.name for d in problem.machine.devices], {}
+    for name, simulator in simulators(problem).items():
+        result = simulator.run(placement.devices)
+        full = [device for device, oom in zip(names, result.oom, strict=True) if oom]
+        verdicts[name] = {"step_time": result.step_time, "oom": full}
+    return verdicts

@@ -1,4 +1,4 @@
-"""Re-simulates recorded placements and compares them bit for bit."""
+"""Re-simulates recorded placements: compares them bit for bit, or under other semantics."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from suite.cell import SIMULATOR
 from suite.errors import InputError
+from suite.json_file import write_json
 from suite.placement import Placement
 from suite.problem import Problem
 from suite.record import Record, read_devices, read_record
@@ -18,26 +19,55 @@ def verify(results: Path) -> Iterator[tuple[Path, str]]:
     """Yield every record with a placement and what differs ("" where every bit agrees).
 
     ``results`` is a folder with records somewhere below it, or one record. A file that is no whole
-    record differs too.
+    record differs too. ``under_semantics`` may lack semantics: see :func:`rescore`.
     """
+    for path, _, _, wrong in _simulated_again(results):
+        yield path, wrong
+
+
+def rescore(results: Path) -> Iterator[tuple[Path, str]]:
+    """Add to records how their placements fare under every semantics, where they do not say.
+
+    Yields every record with a placement and ``added``, ``there``, or why it is left as it is: it
+    does not :func:`verify`. Nothing else in a record changes.
+    """
+    for path, record, again, wrong in _simulated_again(results):
+        if wrong or record.get("under_semantics") == again["under_semantics"]:
+            yield path, wrong or "there"
+        else:
+            write_json(record | {"under_semantics": again["under_semantics"]}, path)
+            yield path, "added"
+
+
+def _simulated_again(results: Path) -> Iterator[tuple[Path, Record, Record, str]]:
+    """Yield every record with a placement, what simulating that gives now, and what differs."""
     paths = [results] if results.is_file() else sorted(results.rglob("seed*.json"))
     for path in paths:
+        record: Record = {}
         try:
             record = read_record(path)
             if record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR:
-                yield path, _difference(record, path)
+                again = _judged_again(record, path)
+                yield path, record, again, _difference(record, again)
         except InputError as error:
-            yield path, str(error)
+            yield path, record, {}, str(error)
 
 
-def _difference(record: Record, path: Path) -> str:
+def _judged_again(record: Record, path: Path) -> Record:
     problem = _problem(record, path)
     if problem.graph.fingerprint != record["graph"]["fingerprint"]:
-        return "the graph is another one now (model, TensorFlow or capture have changed)"
-    again = judged(problem, Placement.of(problem, read_devices(path)))
+        raise InputError("the graph is another one now (model, TensorFlow or capture have changed)")
+    placement = Placement.of(problem, read_devices(path))
+    again: Record = json.loads(json.dumps(judged(problem, placement, record["semantics"])))
+    return again
+
+
+def _difference(record: Record, again: Record) -> str:
     if again["placement_hash"] != record["placement_hash"]:
         return "the placement beside it is not the recorded one"
-    again = json.loads(json.dumps(again))
+    scored = record.get("under_semantics", {})
+    known = {name: again["under_semantics"].get(name) for name in scored}
+    record, again = record | {"under_semantics": scored}, again | {"under_semantics": known}
     wrong = [name for name in again if again[name] != record.get(name)]
     if "step_time" in wrong:
         return f"step_time is {again['step_time']}, recorded {record['step_time']}"

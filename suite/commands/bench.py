@@ -141,8 +141,9 @@ def _line(job: Job, record: Record) -> str:
     if record["step_time"] is None:
         return f"{name:46} {record['status']:8} {record['reason']}"
     bound = record["lower_bound"]
-    ratio = record["step_time"] / bound if bound else 1.0
-    text = f"{name:46} {record['status']:8} {record['step_time']:9.4f} s {ratio:6.2f} x bound"
+    text = f"{name:46} {record['status']:8} {record['step_time']:9.4f} s"
+    if bound is not None:
+        text += f" {record['step_time'] / bound if bound else 1.0:6.2f} x bound"
     return f"{text} {record['wall_seconds']:7.2f} s to place"
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from suite.placement import Placement
     from suite.problem import Problem
     from suite.simulator.result import StepResult
+    from suite.simulator.semantics import Semantics
 
 
 def add(parsers: Any) -> None:
@@ -41,6 +42,12 @@ def add(parsers: Any) -> None:
     parser.add_argument(
         "--policy", default="fifo", help="order of ready operations: fifo, priority"
     )
+    parser.add_argument(
+        "--semantics",
+        default="placebench",
+        metavar="NAME",
+        help="rules: placebench, or a peer's (docs/simulator.md): placeto, baechi, grappler",
+    )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -49,17 +56,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the verdict; write the trace if asked."""
     if (arguments.placement is None) == (arguments.placer is None):
         raise InputError("give one of --placement FILE and --placer NAME")
+    from suite.json_file import write_json
+    from suite.simulator.result import check_policy
+    from suite.simulator.semantics import preset
+    from suite.simulator.timeline import timeline
+
+    semantics = preset(arguments.semantics)
+    check_policy(arguments.policy, semantics)
     placer = None if arguments.placer is None else placer_of(arguments)
     loaded, problem = problem_of(arguments)
 
-    from suite.json_file import write_json
-    from suite.simulator.timeline import timeline
-
-    placement = _placement(arguments, problem, placer)
-    line = timeline(problem, placement.devices, arguments.policy)
+    placement = _placement(arguments, problem, placer, semantics)
+    line = timeline(problem, placement.devices, arguments.policy, semantics)
     if arguments.trace:
         write_json(line.to_chrome(), arguments.trace)
-    verdict = as_json(problem, line.result)
+    verdict = as_json(problem, line.result, semantics)
     if arguments.json:
         print(json.dumps(verdict, indent=1))
     else:
@@ -67,28 +78,37 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _placement(arguments: argparse.Namespace, problem: Problem, placer: Any) -> Placement:
+def _placement(
+    arguments: argparse.Namespace, problem: Problem, placer: Any, semantics: Semantics
+) -> Placement:
     from suite.interchange import read_placement
     from suite.placer import Search
     from suite.simulator.step import Simulator
 
     if placer is None:
         return read_placement(arguments.placement, problem)
+    judge = Simulator(problem, semantics=semantics)
     budget = arguments.evaluations, arguments.seconds
-    search = Search(problem, Simulator(problem), arguments.seed, *budget)
+    search = Search(problem, judge, arguments.seed, *budget)
     answer: Placement = placer.place(problem, search)
     return answer
 
 
-def as_json(problem: Problem, result: StepResult) -> dict[str, Any]:
+def as_json(
+    problem: Problem, result: StepResult, semantics: Semantics | None = None
+) -> dict[str, Any]:
     """The verdict with device and channel names; seconds and bytes."""
+    from suite.simulator.channels import channels_of
+    from suite.simulator.semantics import PLACEBENCH
+
+    channels = channels_of(problem.machine, semantics or PLACEBENCH)[0]
     names = [d.name for d in problem.machine.devices]
     return {
         "step_time": result.step_time,
         "peak_memory": dict(zip(names, result.peak_memory.tolist(), strict=True)),
         "oom": [name for name, full in zip(names, result.oom, strict=True) if full],
         "busy": {n: b / 1e9 for n, b in zip(names, result.busy.tolist(), strict=True)},
-        "moved": dict(zip(problem.machine.channels[0], result.moved.tolist(), strict=True)),
+        "moved": dict(zip(channels, result.moved.tolist(), strict=True)),
     }
 
 

@@ -16,7 +16,8 @@ from suite.fidelity.draw import Drawn
 from suite.problem import Problem
 from suite.provenance import provenance
 from suite.record import FORMAT, Record, finished, write_record
-from suite.simulator.result import SEMANTICS, SEMANTICS_VERSION
+from suite.simulator.result import SEMANTICS_VERSION
+from suite.simulator.semantics import PLACEBENCH
 from suite.simulator.timeline import Timeline, timeline
 
 GRID = "fidelity"
@@ -42,7 +43,8 @@ def compare(
         machine = problem.machine
         gpus = len(machine.gpus)
         cell = Cell(GRID, machine.name, gpus, task, one.kind, one.number)
-        settings = (SEMANTICS, SEMANTICS_VERSION, backend.name, vars(timing).items(), cell.name)
+        rules = PLACEBENCH.name, SEMANTICS_VERSION
+        settings = (*rules, backend.name, vars(timing).items(), cell.name)
         mark = digest([problem.fingerprint, one.placement.devices, str(settings)])
         record, _ = finished(cell.path(results), mark)
         if record is None:
@@ -61,7 +63,7 @@ def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) 
     return {
         "format": FORMAT,
         "cell": cell.as_dict(),
-        "semantics": SEMANTICS,
+        "semantics": PLACEBENCH.name,
         "status": measurement.status,
         "reason": measurement.reason,
         "step_time": seconds,

@@ -11,9 +11,6 @@ from suite.arrays import Bools
 from suite.errors import InputError
 from suite.simulator.semantics import Semantics
 
-SEMANTICS = "placebench"
-"""Name of the transfer and memory semantics (docs/simulator.md)."""
-
 SEMANTICS_VERSION = 1
 """Part of every fingerprint: goes up when the same placement would give other bits."""
 
