@@ -12,7 +12,7 @@ from typing import NoReturn
 from suite.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
-    *("bench", "report", "place", "simulate", "graph", "workload"),
+    *("bench", "report", "place", "simulate", "graph", "workload", "profile", "serve"),
     *("verify", "rescore", "gate", "fidelity", "list"),
 )
 
@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   placebench report                   write tables and plots into reports/
   placebench place nmt_2 --gpus 2 --placer scotch
   placebench simulate nmt_4 --gpus 4 --placer human_expert --trace nmt_4.json
+  placebench profile two_cores --cpus 2    measure this host into a machine
   placebench graph nmt_8              how large the graph is, beside the paper's
   placebench list                     placers, tasks, machines, grids, tables
 """

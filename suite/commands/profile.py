@@ -1,0 +1,130 @@
+"""placebench profile: measure this host into a machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suite.commands._common import command, count
+from suite.errors import InputError
+
+if TYPE_CHECKING:
+    from suite.execution.measurement import Backend
+    from suite.machine import Machine
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    parser = command(
+        parsers,
+        "profile",
+        "Measure this host into a machine: speeds and overheads of its devices, latency and"
+        " bandwidth between each pair, and with --task the time of every operation of a task."
+        " Leave the host alone meanwhile.",
+        "  placebench profile two_cores --cpus 2\n"
+        "  placebench profile two_cores --cpus 2 --task rnnlm --task inception_v3\n"
+        "  placebench profile my_gpus --backend session --gpus 2",
+    )
+    parser.add_argument("name", help="the machine's name from now on")
+    parser.add_argument("--backend", choices=("cluster", "session"), default="cluster")
+    parser.add_argument("--cluster", type=Path, metavar="FILE", help="the cluster's servers (TOML)")
+    parser.add_argument("--cpus", type=count, default=1, help="CPUs: servers, or logical ones (1)")
+    parser.add_argument("--gpus", type=count, default=0, help="GPUs (0)")
+    parser.add_argument("--memory", help="of a CPU device (default: 90 %% of the host's, shared)")
+    parser.add_argument("--gpu-memory", default="8 GB", help="of a GPU device (8 GB)")
+    parser.add_argument("--task", action="append", default=[], help="time its operations, too")
+    parser.add_argument(
+        "--output", type=Path, help="folder of the machine (default: in the cache, found by name)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, write, say where."""
+    from suite.execution.backends import make_backend
+
+    if not re.fullmatch(r"\w+", arguments.name):
+        raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
+    machine = _machine(arguments)
+    with make_backend(arguments.backend, machine, arguments.cluster) as backend:
+        path = _profile(arguments, machine, backend)
+    print(f"wrote {path}")
+    return 0
+
+
+def _machine(arguments: argparse.Namespace) -> Machine:
+    """The devices to measure, with figures that nothing uses."""
+    from suite.machine import Machine
+
+    kinds = ["cpu"] * arguments.cpus + ["gpu"] * arguments.gpus
+    if not arguments.cpus:
+        raise InputError("--cpus is 0; give at least 1, for what only runs on a CPU")
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    share = arguments.memory or int(0.9 * total / arguments.cpus)
+    unknown = dict.fromkeys(("peak_flops", "memory_bandwidth", "launch_overhead"), 1.0)
+    devices = [
+        {
+            "name": f"{kind}:{kinds[:i].count(kind)}",
+            "kind": kind,
+            "memory": share if kind == "cpu" else arguments.gpu_memory,
+            **unknown,
+        }
+        for i, kind in enumerate(kinds)
+    ]
+    link = {"bandwidth": 1.0, "latency": 0.0}
+    return Machine.from_table({"name": arguments.name, "device": devices, "link": [link]})
+
+
+def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> Path:
+    from suite.cache import cache_folder
+    from suite.execution import profiler
+    from suite.files import atomic
+
+    folder = arguments.output or cache_folder() / "machines"
+    figures, fits = [], {}
+    with tempfile.TemporaryDirectory(prefix="placebench-") as probes:
+        for i, device in enumerate(machine.devices):
+            figures.append(profiler.measure_device(backend, i, Path(probes)))
+            print(f"{device.name}: {figures[-1].peak_flops / 1e9:.1f} GFLOP/s", flush=True)
+        for s, t in profiler.pairs(machine):
+            fits[s, t] = fit = profiler.measure_link(backend, s, t, Path(probes))
+            ends = f"{machine.devices[s].name} -> {machine.devices[t].name}"
+            words = f"{fit.latency * 1e6:.0f} us + {fit.bandwidth / 1e9:.2f} GB/s"
+            print(f"{ends}: {words}, fitted within {fit.error:.0%}", flush=True)
+    for task in arguments.task:
+        _time_task(task, machine, backend, folder / f"{arguments.name}-ops")
+    path: Path = folder / f"{arguments.name}.toml"
+    text = profiler.machine_toml(arguments.name, machine, figures, fits, _source(arguments))
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def _time_task(task: str, machine: Machine, backend: Backend, folder: Path) -> None:
+    from suite.cache import load_graph
+    from suite.execution import profiler
+    from suite.execution.measurement import Step
+    from suite.op_times import write_op_times
+
+    graph, step, seconds = load_graph(task), Step.of_task(task), {}
+    for kind, device in (("cpu", machine.cpus[:1]), ("gpu", machine.gpus[:1])):
+        for number in device:
+            times = profiler.measure_ops(backend, graph, step, number, machine.cpus[0])
+            seconds[kind] = times.seconds
+            words = f"{times.step_time:.4g} s a step, traced times x {times.factor:.2f}"
+            print(f"{task} on {machine.devices[number].name}: {words}", flush=True)
+    write_op_times(graph, seconds, folder, task)
+
+
+def _source(arguments: argparse.Namespace) -> str:
+    from suite.provenance import provenance
+
+    about = provenance()
+    versions = about["versions"]
+    return (
+        f"placebench profile, backend {arguments.backend}, {about['created']}: {about['cpu']},"
+        f" TensorFlow {versions['tensorflow']}, commit {about['commit']}"
+    )

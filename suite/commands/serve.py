@@ -1,0 +1,54 @@
+"""placebench serve: be a server of a cluster file, for another host's measurements."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from suite.commands._common import command, count
+from suite.errors import InputError
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    parser = command(
+        parsers,
+        "serve",
+        "Run one TensorFlow server of a cluster file until interrupted, again after each crash."
+        " It is unauthenticated and listens on every address: whoever reaches its port can run"
+        " programs as you.",
+        "  placebench serve cluster.toml 1",
+    )
+    parser.add_argument("cluster", type=Path, metavar="FILE", help="cluster file (TOML)")
+    parser.add_argument("number", type=count, help="which of its servers, counted from 0")
+    parser.add_argument("--gpu", type=count, help="the GPU it is to have (default: none)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from suite.execution.child import Child, ChildDied, Setup
+    from suite.execution.cluster_file import read_cluster
+
+    plan = read_cluster(arguments.cluster)
+    if arguments.number >= len(plan.servers):
+        raise InputError(f"{arguments.cluster} has servers 0..{len(plan.servers) - 1}")
+    addresses = tuple(server.address for server in plan.servers)
+    visible = "" if arguments.gpu is None else str(arguments.gpu)
+    setup = Setup(
+        "suite.execution.server:serve",
+        (addresses, arguments.number),
+        plan.servers[arguments.number].cores,
+        (("CUDA_VISIBLE_DEVICES", visible), ("TF_CPU_ALLOCATOR_USE_BFC", "true")),
+    )
+    while True:
+        server = Child(f"server {arguments.number}", setup)
+        try:
+            server.receive()
+            print(f"serving at {addresses[arguments.number]}", flush=True)
+            server.receive()
+        except ChildDied as death:
+            print(f"{death}; starting it again", file=sys.stderr, flush=True)
+        finally:
+            server.stop()

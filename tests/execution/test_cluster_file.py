@@ -1,0 +1,76 @@
+"""Cluster files: servers that run already, warnings, mistakes."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from small_steps import cpus, layers
+
+from suite.errors import InputError
+from suite.execution.cluster import ClusterBackend
+from suite.execution.cluster_file import read_cluster
+from suite.execution.measurement import Timing
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def test_servers_started_elsewhere_are_used(tmp_path):
+    small, (client, first, second) = layers(tmp_path), free_ports(3)
+    path = tmp_path / "cluster.toml"
+    path.write_text(
+        f'client = "127.0.0.1:{client}"\n'
+        f'[[server]]\naddress = "127.0.0.1:{first}"\ncores = [0]\n'
+        f'[[server]]\naddress = "127.0.0.1:{second}"\nstart = false\n'
+    )
+    command = [sys.executable, "-m", "suite.cli", "serve", str(path), "1"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    serving = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+    try:
+        assert serving.stdout.readline() == f"serving at 127.0.0.1:{second}\n".encode()
+        timing = Timing(steps=2, discarded=1, traced=0, timeout=60)
+        with pytest.warns(UserWarning, match="unauthenticated"):
+            cluster = ClusterBackend(cpus(2), path)
+        with cluster:
+            assert len(cluster.processes) == 1
+            result = cluster.measure(small.step, np.asarray(small.graph.colocation) % 2, timing)
+        assert result.status == "ok", result.reason
+    finally:
+        serving.kill()
+        serving.wait()
+        serving.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('client = "a:1"', "has no 'server'"),
+        ('client = "a"\nserver = []', "client: 'a' is no address; write host:port"),
+        ('client = "a:1"\n[[server]]\naddress = "b:0"', "server 0: 'b:0' is no address"),
+        ('client = "a:1"\n[[server]]\naddress = "b:1"\ncores = [-1]', "whole numbers >= 0"),
+        ("client = ", "not valid TOML"),
+    ],
+)
+def test_mistakes_are_said(tmp_path, text, words):
+    path = tmp_path / "cluster.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_cluster(path)
+
+
+def test_remote_servers_are_not_started_here(tmp_path):
+    path = tmp_path / "cluster.toml"
+    path.write_text('client = "10.0.0.1:1"\n[[server]]\naddress = "10.0.0.2:2222"\n')
+    plan = read_cluster(path)
+    assert not plan.servers[0].start
+    assert plan.exposed == ["10.0.0.2:2222", "10.0.0.1:1"]

@@ -1,0 +1,64 @@
+"""Profiles: figures of this host that a machine can be made from; fits worked out by hand."""
+
+import numpy as np
+import pytest
+from small_steps import cpus, layers
+
+from suite.errors import InputError
+from suite.execution.cluster import ClusterBackend
+from suite.execution.links import fit_link
+from suite.execution.profiler import (
+    machine_toml,
+    measure_device,
+    measure_link,
+    measure_ops,
+    pairs,
+)
+from suite.machine import Machine
+from suite.op_times import with_op_times, write_op_times
+from suite.problem import Problem
+
+
+def test_a_link_is_found_exactly():
+    sizes = np.array([4.0, 1e4, 1e6, 1e7])
+    fit = fit_link(sizes, 1e-4 + sizes / 2e9)
+    assert fit.latency == pytest.approx(1e-4)
+    assert fit.bandwidth == pytest.approx(2e9)
+    assert fit.error < 1e-9
+
+
+def test_a_fit_says_how_far_off_it_is():
+    """Alternating deviations of 10 % leave an error of 10 %."""
+    sizes = np.array([0.0, 0.0, 1e7, 1e7])
+    seconds = np.array([0.9e-4, 1.1e-4, 0.9e-2, 1.1e-2])
+    assert fit_link(sizes, seconds).error == pytest.approx(0.1, abs=0.01)
+
+
+def test_transfers_that_get_faster_with_size_are_refused():
+    with pytest.raises(InputError, match="quieter host"):
+        fit_link(np.array([1.0, 100.0]), np.array([1.0, 0.5]))
+
+
+def test_this_host_becomes_a_machine(tmp_path):
+    small = layers(tmp_path)
+    with ClusterBackend(cpus(2)) as backend:
+        figures = [measure_device(backend, i, tmp_path) for i in range(2)]
+        fits = {(s, t): measure_link(backend, s, t, tmp_path) for s, t in pairs(cpus(2))}
+        times = measure_ops(backend, small.graph, small.step, 0, 0)
+    (tmp_path / "here.toml").write_text(machine_toml("here", cpus(2), figures, fits, "a test"))
+    machine = Machine.load(tmp_path / "here.toml")
+    for device in machine.devices:
+        assert 1e8 < device.peak_flops < 1e14
+        assert 1e8 < device.memory_bandwidth < 1e13
+        assert device.host_overhead < 1e-3
+        assert device.launch_overhead < 1e-3
+    for source, target in pairs(machine):
+        assert 1e-7 < machine.transfer_seconds(source, target, 4) < 0.1
+        assert machine.transfer_seconds(source, target, 1e7) > 1e-4
+    write_op_times(small.graph, {"cpu": times.seconds}, tmp_path / "here-ops", "layers")
+    timed = with_op_times(small.graph, machine, "layers")
+    problem = Problem.create(timed, machine)
+    assert problem.seconds[:, 1].sum() == pytest.approx(times.step_time)
+    assert with_op_times(small.graph, machine, "another") is small.graph
+    with pytest.raises(InputError, match="another capture of layers"):
+        with_op_times(timed, machine, "layers")
