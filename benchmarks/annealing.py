@@ -1,0 +1,58 @@
+"""What each part of annealing brings: mean step time over seeds after as many evaluations.
+
+    python benchmarks/annealing.py [EVALUATIONS]
+
+The outcome is in docs/baselines.md; it is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from baselines import _moves
+from baselines.annealing import Annealing
+from suite.placer import Search
+from suite.problem import Problem
+from suite.registry import task
+from suite.run import make_problem
+from suite.simulator.step import Simulator
+
+TASKS = ("inception_v3", "resnet_152", "rnnlm", "nmt_2", "nmt_4")
+SEEDS = 3
+VARIANTS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
+    "as it is": ({}, _moves.BY_TYPE),
+    "no move along the critical chain": ({"guided": 0.0}, _moves.BY_TYPE),
+    "no groups by type": ({}, ()),
+    "ten times the heat": ({"temperature": 0.02}, _moves.BY_TYPE),
+    "one walk": ({"walks": 1}, _moves.BY_TYPE),
+}
+"""Variant -> changed parameters, and parts whose types may move together."""
+
+
+def best(problem: Problem, parameters: dict[str, Any], by_type: tuple[int, ...]) -> float:
+    """Mean over seeds of the best step time, seconds."""
+    times = []
+    for seed in range(SEEDS):
+        search = Search(problem, Simulator(problem), seed)
+        with patch.object(_moves, "BY_TYPE", by_type):
+            Annealing(**parameters).place(problem, search)
+        times.append(search.best_time)
+    return float(np.mean(times))
+
+
+def main(evaluations: int) -> None:
+    """Print a row per variant, a column per task."""
+    problems = [make_problem(name, "k40", task(name).gpus) for name in TASKS]
+    print("|  | " + " | ".join(TASKS) + " |")
+    for variant, (parameters, by_type) in VARIANTS.items():
+        asked = parameters | {"evaluations": evaluations}
+        cells = [f"{best(problem, asked, by_type):.3f}" for problem in problems]
+        print(f"| {variant} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 4000)
