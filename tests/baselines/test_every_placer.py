@@ -17,8 +17,8 @@ from suite.problem import Problem
 from suite.registry import make_placer, modules
 from suite.simulator.step import Simulator
 
-NEED_GPU = {"gpu_only", "mincut", "metis", "m_topo", "m_etf", "m_sct", "heft"}
-LIMITED = {"m_etf", "m_sct", "heft"}
+NEED_GPU = {"gpu_only", "mincut", "metis", "m_topo", "m_etf", "m_sct", "heft", "etf"}
+LIMITED = {"m_etf", "m_sct", "heft", "etf"}
 NATIVE = {"scotch", "mincut", "metis", "annealing"}
 PLACERS = modules("baselines")
 
