@@ -17,9 +17,9 @@ from suite.problem import Problem
 from suite.registry import make_placer, modules
 from suite.simulator.step import Simulator
 
-NEED_GPU = {"gpu_only", "mincut", "metis", "m_topo", "m_etf", "m_sct", "heft", "etf"}
+NEED_GPU = {"gpu_only", "mincut", "metis", "mtkahypar", "m_topo", "m_etf", "m_sct", "heft", "etf"}
 LIMITED = {"m_etf", "m_sct", "heft", "etf"}
-NATIVE = {"scotch", "mincut", "metis", "annealing"}
+NATIVE = {"scotch", "mincut", "metis", "mtkahypar", "annealing"}
 PLACERS = modules("baselines")
 
 
