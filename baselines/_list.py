@@ -1,106 +1,138 @@
-"""Earliest-task-first list scheduling over operations, compiled."""
+"""What list schedulers share: operations, whose units are placed as soon as one of theirs is."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines._ledger import Ledger, enter, has_room, open_ledger
+from baselines._slots import occupy
+from suite.errors import Unsupported
+from suite.placement import Placement
 from suite.problem import Problem
 
+Units = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Unit of each operation, int64[ops], and home of each unit or -1, int64[units]."""
 
-def schedule(
-    problem: Problem, homes: NDArray[np.int64], needed: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Assign classes to devices: int64[n_classes], -1 where nothing had room.
 
-    ``homes``: int64[n_classes], device of a class that has no choice, else -1, which means any
-    GPU that may run it; ``needed``: int64[n_classes] bytes.
-    """
+class Work(NamedTuple):
+    """What is to be scheduled: float64 and int64 arrays."""
+
+    seconds: Any
+    """[ops, devices]."""
+    allowed: Any
+    """bool[units, devices]: the GPUs a unit may go to."""
+    unit: Any
+    """[ops]."""
+    inputs: Any
+    """Compressed rows: the tensors each operation reads."""
+    outputs: Any
+    """Compressed rows: the tensors each operation makes."""
+    readers: Any
+    """Compressed rows: the operations that read each tensor."""
+    size: Any
+    """[tensors]: bytes."""
+    latency: Any
+    """[devices, devices]: seconds."""
+    per_byte: Any
+    """[devices, devices]: seconds per byte."""
+
+
+class Plan(NamedTuple):
+    """What is decided so far."""
+
+    devices: Any
+    """int64[units], or -1."""
+    arrival: Any
+    """float64[ops, devices]: when all inputs that are made so far can be on each device."""
+    busy: Any
+    """float64[2, devices, ops]: starts and ends of what each device does, in order of time."""
+    counts: Any
+    """int64[devices]: operations on each device."""
+
+
+def prepare(problem: Problem, units: Units) -> tuple[Work, Plan, Ledger]:
+    """Return the arrays that the compiled schedulers work on; Unsupported without a GPU."""
     graph, machine = problem.graph, problem.machine
+    if not machine.accelerators:
+        raise Unsupported("the machine has no GPU")
     count = machine.n_devices
     latency, per_byte = np.zeros((2, count, count))
     for (source, target), link in machine.link_of.items():
         latency[source, target], per_byte[source, target] = link.latency, 1 / link.bandwidth
-    gpus = np.zeros(count, np.bool_)
-    gpus[list(machine.accelerators)] = True
-    devices = homes.copy()
-    _earliest_task_first(
-        problem.seconds,
-        problem.allowed & gpus,
-        np.asarray(graph.colocation, np.int64),
-        devices,
-        needed,
-        np.asarray(machine.memory, np.int64),
-        np.asarray(graph.tensor_bytes, np.float64),
-        np.diff(graph.inputs[0]),
-        graph.outputs,
-        (np.asarray(graph.consumer_offsets, np.int64), np.asarray(graph.consumers, np.int64)),
-        (latency, per_byte),
+    unit, homes = units
+    allowed = np.zeros((len(homes), count), np.bool_)
+    gpus = list(machine.accelerators)
+    allowed[unit[:, None], gpus] = problem.allowed[graph.colocation][:, gpus]
+    work = Work(
+        np.array(problem.seconds),
+        allowed,
+        unit,
+        _rows(*graph.inputs),
+        _rows(*graph.outputs),
+        _rows(graph.consumer_offsets, graph.consumers),
+        np.array(graph.tensor_bytes, np.float64),
+        latency,
+        per_byte,
     )
-    return devices
+    plan = Plan(
+        homes.copy(),
+        np.zeros((graph.n_ops, count)),
+        np.zeros((2, count, graph.n_ops + 1)),
+        np.zeros(count, np.int64),
+    )
+    return work, plan, open_ledger(problem, unit, homes)
+
+
+def finish(problem: Problem, units: Units, plan: Plan, stuck: int) -> Placement:
+    """Wrap what was decided; Unsupported naming operation ``stuck`` unless that is -1."""
+    if stuck >= 0:
+        name = problem.graph.op_names[stuck]
+        raise Unsupported(f"no GPU has room for {name!r} and what must be with it")
+    return Placement.of(problem, plan.devices[units[0]])
+
+
+def _rows(offsets: Any, values: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.array(offsets, np.int64), np.array(values, np.int64)
 
 
 @numba.njit(cache=True)
-def _earliest_task_first(  # type: ignore[no-untyped-def]
-    seconds, allowed, colocation, devices, needed, memory, size, missing, outputs, readers, links
-):
-    """Fill in ``devices``. Ties go to the operation that comes first, then to the first device."""
-    latency, per_byte = links
-    n_ops, count = seconds.shape
-    room = memory.copy()
-    for index in range(len(devices)):
-        if devices[index] >= 0:
-            room[devices[index]] -= needed[index]
-    # When every input of a ready operation is on each device.
-    arrival = np.zeros((n_ops, count))
-    free = np.zeros(count)
-    ready = np.empty(n_ops, np.int64)
-    n_ready = 0
-    for op in range(n_ops):
-        if missing[op] == 0:
-            ready[n_ready] = op
-            n_ready += 1
-    while n_ready:
-        best, best_slot, best_device = np.inf, -1, -1
-        for slot in range(n_ready):
-            op = ready[slot]
-            index = colocation[op]
-            for device in range(count):
-                if devices[index] >= 0:
-                    if devices[index] != device:
-                        continue
-                elif not allowed[index, device] or room[device] < needed[index]:
-                    continue
-                start = max(free[device], arrival[op, device])
-                earlier = start == best and op < ready[best_slot]
-                if start < best or earlier:
-                    best, best_slot, best_device = start, slot, device
-        if best_slot < 0:
-            return
-        op = ready[best_slot]
-        n_ready -= 1
-        ready[best_slot] = ready[n_ready]
-        if devices[colocation[op]] < 0:
-            devices[colocation[op]] = best_device
-            room[best_device] -= needed[colocation[op]]
-        end = best + seconds[op, best_device]
-        free[best_device] = end
-        for place in range(outputs[0][op], outputs[0][op + 1]):
-            tensor = outputs[1][place]
-            for device in range(count):
-                come = end
-                if device != best_device:
-                    come += (
-                        latency[best_device, device] + size[tensor] * per_byte[best_device, device]
-                    )
-                for reader in range(readers[0][tensor], readers[0][tensor + 1]):
-                    target = readers[1][reader]
-                    if come > arrival[target, device]:
-                        arrival[target, device] = come
-            for reader in range(readers[0][tensor], readers[0][tensor + 1]):
-                target = readers[1][reader]
-                missing[target] -= 1
-                if missing[target] == 0:
-                    ready[n_ready] = target
-                    n_ready += 1
+def row(rows, index):  # type: ignore[no-untyped-def]
+    """One row of compressed rows."""
+    return rows[1][rows[0][index] : rows[0][index + 1]]
+
+
+@numba.njit(cache=True)
+def fits(work, plan, ledger, op, device):  # type: ignore[no-untyped-def]
+    """Whether an operation may go to a device: the one decided, or an allowed one with room."""
+    unit = work.unit[op]
+    if plan.devices[unit] >= 0:
+        return plan.devices[unit] == device
+    if not work.allowed[unit, device]:
+        return False
+    return has_room(ledger, unit, row(work.inputs, op), row(work.outputs, op), device)
+
+
+@numba.njit(cache=True)
+def commit(work, plan, ledger, op, device, start):  # type: ignore[no-untyped-def]
+    """Place an operation: decide for its unit, take time and memory, send its outputs on."""
+    unit = work.unit[op]
+    if plan.devices[unit] < 0:
+        plan.devices[unit] = device
+        ledger.used[device] += ledger.resident[unit]
+    enter(ledger, row(work.inputs, op), row(work.outputs, op), device)
+    end = start + work.seconds[op, device]
+    occupy(plan.busy[0, device], plan.busy[1, device], plan.counts[device], start, end)
+    plan.counts[device] += 1
+    for tensor in row(work.outputs, op):
+        for target in range(len(plan.counts)):
+            come = end
+            if target != device:
+                come += work.latency[device, target]
+                come += work.size[tensor] * work.per_byte[device, target]
+            for reader in row(work.readers, tensor):
+                plan.arrival[reader, target] = max(plan.arrival[reader, target], come)
+    return end

@@ -62,7 +62,7 @@ def class_graph(problem: Problem, devices: Ints) -> ClassGraph:
     pairs, which = np.unique(
         np.minimum(source, target) * n + np.maximum(source, target), return_inverse=True
     )
-    cost = _mean_transfer(problem, devices)[tensor]
+    cost = mean_transfer(problem, devices)[tensor]
     seconds = np.bincount(which.reshape(-1), weights=cost, minlength=len(pairs))
     low, high = np.divmod(pairs, n)
     ends = np.concatenate([low, high]), np.concatenate([high, low])
@@ -79,7 +79,7 @@ def integer_loads(seconds: Floats) -> NDArray[np.int64]:
     return np.maximum(1, np.floor(seconds * scale)).astype(np.int64)
 
 
-def _mean_transfer(problem: Problem, devices: Ints) -> Floats:
+def mean_transfer(problem: Problem, devices: Ints) -> Floats:
     """float64[tensors]: mean seconds of each tensor over the ordered pairs of ``devices``."""
     chosen = {int(d) for d in devices}
     links = [k for (s, t), k in problem.machine.link_of.items() if s in chosen and t in chosen]

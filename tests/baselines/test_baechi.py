@@ -31,7 +31,7 @@ def test_earliest_task_first_gives_each_chain_its_gpu() -> None:
 
 
 def test_earliest_task_first_respects_memory() -> None:
-    # 4,500 bytes a GPU: a0 a1 (4,000) fill one, b0 b1 the other; a2 and b2 fit nowhere.
-    with pytest.raises(Unsupported, match="no GPU has room for the colocation class of 'a2'"):
-        devices(MEtf(), six_ops(gpu="4.5 kB"))
-    assert devices(MEtf(), six_ops(gpu="5 kB")) == [1, 1, 1, 2, 2, 2]
+    # 3,500 bytes a GPU: a0 takes 2,000 of one and b0 of the other; a1 needs 2,000 beside a0.
+    with pytest.raises(Unsupported, match="no GPU has room for 'a1' and what must be with it"):
+        devices(MEtf(), six_ops(gpu="3.5 kB"))
+    assert devices(MEtf(), six_ops(gpu="4 kB")) == [1, 1, 1, 2, 2, 2]

@@ -1,0 +1,64 @@
+"""HEFT: heterogeneous earliest finish time (Topcuoglu, Hariri and Wu 2002), memory respected.
+
+The textbook's model: every transfer takes latency + bytes / bandwidth and waits for no other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from baselines._list import commit, finish, fits, prepare
+from baselines._ranks import by_upward_rank
+from baselines._slots import first_fit
+from baselines._units import units
+from suite.errors import Unsupported
+from suite.placement import Placement
+from suite.placer import Search
+from suite.problem import Problem
+
+
+@dataclass(frozen=True)
+class Heft:
+    """By decreasing upward rank, each operation goes where it ends first, into a gap if it fits.
+
+    The first operation of a colocation class decides for the class, among the GPUs with room.
+    """
+
+    def place(self, problem: Problem, search: Search) -> Placement:
+        """Return the placement; Unsupported without a GPU, or when a class fits on none any more.
+
+        Nothing is searched.
+        """
+        if not problem.machine.accelerators:
+            raise Unsupported("the machine has no GPU")
+        classes = units(problem, coplaced=False)
+        work, plan, ledger = prepare(problem, classes)
+        stuck = _schedule(work, plan, ledger, by_upward_rank(problem))
+        return finish(problem, classes, plan, stuck)
+
+
+@numba.njit(cache=True)
+def _schedule(work, plan, ledger, order):  # type: ignore[no-untyped-def]
+    """Fill in the plan; return -1, or the operation that fits nowhere."""
+    for op in order:
+        best_end, best_start, best_device = np.inf, 0.0, -1
+        for device in range(len(plan.counts)):
+            if not fits(work, plan, ledger, op, device):
+                continue
+            seconds = work.seconds[op, device]
+            start = first_fit(
+                plan.busy[0, device],
+                plan.busy[1, device],
+                plan.counts[device],
+                plan.arrival[op, device],
+                seconds,
+            )
+            if start + seconds < best_end:
+                best_end, best_start, best_device = start + seconds, start, device
+        if best_device < 0:
+            return op
+        commit(work, plan, ledger, op, best_device, best_start)
+    return -1
