@@ -19,7 +19,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(PLUGIN), str(ROOT
 def placebench(*arguments, **options):
     """The finished process, with stdout and stderr as text."""
     command = [*COMMAND, *(str(a) for a in arguments)]
-    given = {"capture_output": True, "text": True, "env": ENVIRONMENT, "timeout": 300}
+    given = {"capture_output": True, "text": True, "env": ENVIRONMENT, "timeout": 900}
     return subprocess.run(command, check=False, **(given | options))
 
 

@@ -207,10 +207,12 @@ def test_the_interval_of_a_ratio_holds_the_truth():
 
 
 def checkout(folder, **edits):
-    """A copy of the project with edits: file of ``suite`` -> (text, replacement)."""
+    """A copy of the project with edits: file of ``suite`` -> (text, replacement).
+
+    What has been compiled comes along, or compiling would take most of the test.
+    """
     for package in ("suite", "baselines", "planners", "models"):
-        kept = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, folder / package, ignore=kept)
+        shutil.copytree(ROOT / package, folder / package)
     for name, (text, replacement) in edits.items():
         path = folder / f"suite/{name}.py"
         before = path.read_text()
