@@ -84,6 +84,7 @@ def test_a_grid_is_run_for_real(folder):
     assert len(measured["step_times"]) == len(measured["discarded"]) == 5
     assert sorted(measured["busy"]) == ["cpu:0", "cpu:1"]
     assert measured["virtual"] is False
+    assert (folder / "r/mine@cluster/pair/machine.toml").read_text() == MACHINE
     assert "0 to run" in bench(folder, "--backend", "cluster").stdout
 
 
