@@ -24,11 +24,16 @@ class Scores:
     """The judge's verdicts on a batch of placements."""
 
     step_time: Floats
-    """float64[batch]: seconds."""
+    """float64[batch]: seconds; infinite where the step was broken off at its deadline."""
     oom: Bools
-    """bool[batch]: whether any device runs out of memory."""
+    """bool[batch]: whether any device runs out of memory; False where broken off: unknown."""
     peak_memory: NDArray[np.int64]
-    """int64[batch, devices]: bytes."""
+    """int64[batch, devices]: bytes; -1 where broken off: unknown."""
+
+    @property
+    def late(self) -> Bools:
+        """bool[batch]: whether the step was broken off, since it takes longer than its deadline."""
+        return np.isinf(self.step_time)
 
 
 class Judge(Protocol):

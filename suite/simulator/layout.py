@@ -95,6 +95,8 @@ class Layout(NamedTuple):
     blocks: Flag
     late: Flag
     """:class:`suite.simulator.semantics.Semantics`."""
+    timed: Flag = OFF
+    """Whether there are deadlines."""
 
 
 def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> Layout:

@@ -25,6 +25,16 @@ def check_policy(policy: str, semantics: Semantics) -> None:
         raise InputError(f"semantics {semantics.name} books channels ahead; use the policy fifo")
 
 
+@dataclass(frozen=True)
+class TooLong:
+    """A step that was broken off: it takes longer than its deadline. Its memory is unknown."""
+
+    deadline: int
+    """Nanoseconds."""
+    at_least: int
+    """Nanoseconds that it certainly takes, above ``deadline``."""
+
+
 @dataclass(frozen=True, eq=False)
 class StepResult:
     """One simulated training step."""
