@@ -92,8 +92,6 @@ class Work(NamedTuple):
     device_free: NDArray[np.int64]
     channel_free: NDArray[np.int64]
     """int64[devices]: nanoseconds up to which they are booked (``booked``)."""
-    tail: NDArray[np.int64]
-    """int64[ops]: nanoseconds from the end of each to the end of the step, at least (``timed``)."""
     load: NDArray[np.int64]
     """int64[devices]: nanoseconds that each computes (``timed``)."""
 
@@ -119,7 +117,7 @@ def workspace(flat: Layout) -> Work:
     sizes |= {"queue_head": len(flat.first), "queue_tail": len(flat.first)}
     long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
     long |= {"ready_head": devices, "ready_tail": devices, "used": devices}
-    long |= {"device_free": devices, "channel_free": devices, "tail": ops, "load": devices}
+    long |= {"device_free": devices, "channel_free": devices, "load": devices}
     long |= {"heap": devices + (edges if flat.booked else channels) + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
@@ -602,12 +600,15 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         w.used[device] = 0
         w.running[device] = -1
         w.last[device] = -1
+        w.load[device] = 0
         totals.busy[device] = 0
     for op in range(len(devices)):
         at = devices[op]
         w.state[op] = flat.n_inputs[op] << _DEVICE_BITS | at
         w.ready_tail[at] += 1
         w.used[at] += flat.persistent[op]
+        if flat.timed:
+            w.load[at] += flat.duration[op, at]
         if flat.blocks:
             w.left[op] = flat.n_reads[op]
     start = 0
@@ -638,53 +639,13 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
 
 
 @jit
-def _foresee(flat: Any, w: Any, devices: Any) -> Any:
-    """Fill ``tail`` and ``load``; returns nanoseconds that the step takes at least.
-
-    After an operation come its readers and, where they are elsewhere, transfers that wait for
-    nobody; a device computes all its operations.
-    """
-    longest = 0
-    w.load[:] = 0
-    for op in range(len(devices) - 1, -1, -1):
-        at, tail = devices[op], 0
-        for k in range(flat.out_start[op], flat.out_start[op + 1]):
-            tensor = flat.out_tensor[k]
-            for edge in range(flat.use_start[tensor], flat.use_start[tensor + 1]):
-                reader = flat.consumer[edge]
-                on = devices[reader]
-                after = flat.duration[reader, on] + w.tail[reader]
-                if on != at:
-                    to = at if flat.broadcast else on
-                    after += _transfer_time(flat, at, to, flat.size[tensor])
-                tail = max(tail, after)
-        w.tail[op] = tail
-        w.load[at] += flat.duration[op, at]
-        longest = max(longest, flat.duration[op, at] + tail)
-    for device in range(len(w.load)):
-        longest = max(longest, w.load[device])
-    return longest
-
-
-@inline
-def _expected(w: Any, totals: Any, device: Any, now: Any) -> Any:
-    """Nanoseconds at which the step can end, now that the device's operation has."""
-    op = w.running[device]
-    tail = w.tail[op] if op >= 0 else 0
-    return now + max(tail, w.load[device] - totals.busy[device])
-
-
-@jit
 def _simulate(flat: Any, w: Any, totals: Any, devices: Any, deadline: Any) -> Any:
     """Simulate one placement: (nanoseconds, number of requests).
 
-    With a deadline (``timed``), a step that takes longer is broken off as soon as that is certain;
-    its nanoseconds are those it takes at least, negated.
+    With a deadline (``timed``), a step that takes longer is broken off when a device cannot compute
+    the rest of its operations in time; its nanoseconds are those it takes at least, negated.
+    Longest paths to the end would hardly tell earlier (docs/baselines.md).
     """
-    if flat.timed:
-        least = _foresee(flat, w, devices)
-        if least > deadline:
-            return -least, 0
     requests = _reset(flat, w, totals, devices)
     n_devices = len(w.running)
     for device in range(n_devices):
@@ -697,7 +658,7 @@ def _simulate(flat: Any, w: Any, totals: Any, devices: Any, deadline: Any) -> An
         index = key & mask
         if index < n_devices:
             if flat.timed:
-                least = _expected(w, totals, index, now)
+                least = now + w.load[index] - totals.busy[index]
                 if least > deadline:
                     return -least, requests
             requests = _end_operation(flat, w, totals, index, now, requests)
@@ -827,9 +788,7 @@ class Simulator:
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(chunk, starts))
-        late: Bools = ends < 0
-        oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
-        if not late.any():
-            return Scores(ends / 1e9, oom, peaks)
+        late = ends < 0
         peaks[late] = -1
-        return Scores(np.where(late, np.inf, ends / 1e9), oom & ~late, peaks)
+        oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
+        return Scores(np.where(late, np.inf, ends / 1e9), oom, peaks)
