@@ -16,10 +16,11 @@ from suite.bounds import lower_bound
 from suite.cell import SIMULATOR, Job
 from suite.checkpoint import Checkpoint
 from suite.errors import InputError, Unsupported
+from suite.files import atomic
 from suite.graph import OpGraph
 from suite.interchange import read_graph, write_graph
 from suite.journal import Journal
-from suite.machine import Machine
+from suite.machine import MACHINES, Machine, machine_path
 from suite.model import CPU
 from suite.op_times import with_op_times
 from suite.placement import Placement
@@ -100,6 +101,16 @@ def keep_graph(job: Job, results: Path) -> None:
     path = kept_graph(results / job.cell.grid, job.cell.task, graph.fingerprint)
     if not path.exists():
         write_graph(graph, path)
+
+
+def keep_machine(job: Job, results: Path) -> None:
+    """Copy a machine that was profiled on this host beside the records that were made with it."""
+    path = machine_path(job.cell.machine)
+    kept = results / job.cell.grid / job.cell.machine / "machine.toml"
+    if path.parent == MACHINES or (kept.exists() and kept.read_bytes() == path.read_bytes()):
+        return
+    with atomic(kept) as temporary:
+        temporary.write_bytes(path.read_bytes())
 
 
 def fingerprint(job: Job) -> str:
