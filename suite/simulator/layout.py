@@ -104,6 +104,8 @@ class Layout(NamedTuple):
     """Whether transfers may keep devices from computing, or ``stack``."""
     pausing: Flag
     """``resting`` or ``detailed``."""
+    timed: Flag = OFF
+    """Whether there are deadlines."""
 
 
 def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> Layout:

@@ -31,6 +31,16 @@ def own_policy(machine: Machine, semantics: Semantics) -> str:
     return machine.dispatch if semantics.of_machine else "fifo"
 
 
+@dataclass(frozen=True)
+class TooLong:
+    """A step that was broken off: it takes longer than its deadline. Its memory is unknown."""
+
+    deadline: int
+    """Nanoseconds."""
+    at_least: int
+    """Nanoseconds that it certainly takes, above ``deadline``."""
+
+
 @dataclass(frozen=True, eq=False)
 class StepResult:
     """One simulated training step."""

@@ -17,13 +17,13 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
-from suite.arrays import Bools, Ints
+from suite.arrays import Bools, Floats, Ints
 from suite.errors import InputError
 from suite.graph import OpGraph
 from suite.placer import Scores
 from suite.problem import Problem
-from suite.simulator.layout import Layout, layout
-from suite.simulator.result import StepResult, check_policy, own_policy
+from suite.simulator.layout import ON, Layout, layout
+from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 # Nothing here allocates, so numba's reference counting can go: with it, every access to an array of
@@ -98,6 +98,8 @@ class Work(NamedTuple):
     device_free: NDArray[np.int64]
     channel_free: NDArray[np.int64]
     """int64[devices]: nanoseconds up to which they are booked (``booked``)."""
+    load: NDArray[np.int64]
+    """int64[devices]: nanoseconds that each computes (``timed``)."""
 
 
 class Totals(NamedTuple):
@@ -122,7 +124,7 @@ def workspace(flat: Layout) -> Work:
     long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
     long |= {"ready_head": devices, "ready_tail": devices, "used": devices}
     long |= {"late_head": devices, "late_tail": devices, "owed": devices}
-    long |= {"device_free": devices, "channel_free": devices}
+    long |= {"device_free": devices, "channel_free": devices, "load": devices}
     long |= {"heap": devices + (edges if flat.booked else channels) + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
@@ -648,6 +650,7 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         w.used[device] = 0
         w.running[device] = -1
         w.last[device] = -1
+        w.load[device] = 0
         w.owed[device] = 0
         totals.busy[device] = 0
     for op in range(len(devices)):
@@ -655,6 +658,8 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         w.state[op] = flat.n_inputs[op] << _DEVICE_BITS | at
         w.ready_tail[at] += 1
         w.used[at] += flat.persistent[op]
+        if flat.timed:
+            w.load[at] += flat.duration[op, at]
         if flat.blocks:
             w.left[op] = flat.n_reads[op]
     start = 0
@@ -687,8 +692,13 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
 
 
 @jit
-def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
-    """Simulate one placement: (nanoseconds, number of requests)."""
+def _simulate(flat: Any, w: Any, totals: Any, devices: Any, deadline: Any) -> Any:
+    """Simulate one placement: (nanoseconds, number of requests).
+
+    With a deadline (``timed``), a step that takes longer is broken off when a device cannot compute
+    the rest of its operations in time; its nanoseconds are those it takes at least, negated.
+    Longest paths to the end would hardly tell earlier (docs/baselines.md).
+    """
     requests = _reset(flat, w, totals, devices)
     n_devices = len(w.running)
     for device in range(n_devices):
@@ -700,16 +710,24 @@ def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         now = key >> flat.rank_bits
         index = key & mask
         if index < n_devices:
+            if flat.timed:
+                least = now + w.load[index] - totals.busy[index]
+                if least > deadline:
+                    return -least, requests
             requests = _end_operation(flat, w, totals, index, now, requests)
         else:
             requests = _end_transfer(flat, w, totals, index - n_devices, now, requests)
+    if flat.timed and now > deadline:
+        return -now, requests
     return now, requests
 
 
 @jit
-def _simulate_many(flat: Any, w: Any, totals: Any, devices: Any, ends: Any, peaks: Any) -> None:
+def _simulate_many(
+    flat: Any, w: Any, totals: Any, devices: Any, deadlines: Any, ends: Any, peaks: Any
+) -> None:
     for i in range(len(devices)):
-        ends[i], _ = _simulate(flat, w, totals, devices[i])
+        ends[i], _ = _simulate(flat, w, totals, devices[i], deadlines[i])
         for device in range(peaks.shape[1]):
             peaks[i, device] = totals.peak[device]
 
@@ -733,6 +751,14 @@ def tails(graph: OpGraph, duration: NDArray[np.int64]) -> NDArray[np.int64]:
     return tail
 
 
+def _deadlines(seconds: Floats) -> NDArray[np.int64]:
+    """int64[batch]: the last nanosecond not after float64[batch] seconds, as step times count."""
+    last = np.floor(np.minimum(np.asarray(seconds, np.float64) * 1e9, 2.0**62)) + 1
+    for _ in range(2):
+        last -= last / 1e9 > seconds
+    return last.astype(np.int64)
+
+
 class Simulator:
     """Judge of placements of one problem (a :class:`suite.placer.Judge`)."""
 
@@ -749,6 +775,7 @@ class Simulator:
         self.problem = problem
         self.semantics = semantics
         self.layout = layout(problem, policy, semantics)
+        self._timed = self.layout._replace(timed=ON)
         self._spare: queue.SimpleQueue[tuple[Work, Totals]] = queue.SimpleQueue()
 
     def _scratch(self) -> tuple[Work, Totals]:
@@ -766,17 +793,39 @@ class Simulator:
     def record(self, devices: Ints) -> tuple[StepResult, Work, int]:
         """Simulate one placement: (result, scratch with all times, number of transfers)."""
         w, totals = self._scratch()
-        end, requests = _simulate(self.layout, w, totals, np.ascontiguousarray(devices, np.int32))
+        rows = np.ascontiguousarray(devices, np.int32)
+        end, requests = _simulate(self.layout, w, totals, rows, 0)
+        return self._result(int(end), totals), w, int(requests)
+
+    def _result(self, end: int, totals: Totals) -> StepResult:
         oom = self.semantics.full(totals.peak, self.problem.machine.memory)
-        return StepResult(int(end), totals.busy, totals.peak, totals.moved, oom), w, int(requests)
+        return StepResult(end, totals.busy, totals.peak, totals.moved, oom)
+
+    def run_until(self, devices: Ints, deadline: int) -> StepResult | TooLong:
+        """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
+        w, totals = self._scratch()
+        rows = np.ascontiguousarray(devices, np.int32)
+        end, _ = _simulate(self._timed, w, totals, rows, deadline)
+        return TooLong(deadline, int(-end)) if end < 0 else self._result(int(end), totals)
 
     def __call__(self, devices: Ints) -> Scores:
         """Simulate a batch, int[batch, ops], on all cores."""
         return self.batch(devices)
 
-    def batch(self, devices: Ints, threads: int | None = None) -> Scores:
-        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: all)."""
+    def within(self, devices: Ints, seconds: Floats) -> Scores:
+        """Simulate a batch, each up to float64[batch] seconds, on all cores."""
+        return self.batch(devices, seconds=seconds)
+
+    def batch(
+        self, devices: Ints, threads: int | None = None, seconds: Floats | None = None
+    ) -> Scores:
+        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: all).
+
+        With ``seconds``, float64[batch], steps that certainly take longer are broken off.
+        """
         rows = np.ascontiguousarray(devices, np.int32)
+        flat = self.layout if seconds is None else self._timed
+        deadlines = _deadlines(np.zeros(len(rows)) if seconds is None else seconds)
         ends = np.zeros(len(rows), np.int64)
         peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
         workers = threads or len(os.sched_getaffinity(0))
@@ -785,7 +834,7 @@ class Simulator:
         def chunk(start: int) -> None:
             part = slice(start, start + size)
             w, totals = self._scratch()
-            _simulate_many(self.layout, w, totals, rows[part], ends[part], peaks[part])
+            _simulate_many(flat, w, totals, rows[part], deadlines[part], ends[part], peaks[part])
             self._spare.put((w, totals))
 
         starts = range(0, len(rows), size)
@@ -795,5 +844,7 @@ class Simulator:
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(chunk, starts))
+        late = ends < 0
+        peaks[late] = -1
         oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
-        return Scores(ends / 1e9, oom, peaks)
+        return Scores(np.where(late, np.inf, ends / 1e9), oom, peaks)
