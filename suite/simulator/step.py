@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
@@ -759,6 +760,16 @@ def _deadlines(seconds: Floats) -> NDArray[np.int64]:
     return last.astype(np.int64)
 
 
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them takes longer than a small batch of small steps."""
+    return ThreadPoolExecutor(workers)
+
+
+# A forked child has none of its parent's threads.
+os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 class Simulator:
     """Judge of placements of one problem (a :class:`suite.placer.Judge`)."""
 
@@ -842,8 +853,7 @@ class Simulator:
             for start in starts:
                 chunk(start)
         else:
-            with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(chunk, starts))
+            list(_pool(workers).map(chunk, starts))
         late = ends < 0
         peaks[late] = -1
         oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
