@@ -51,7 +51,9 @@ class Moves:
     def __init__(self, problem: Problem, groupings: list[Grouping]) -> None:
         """Prepare the moves of these groupings."""
         self.problem, self.groupings = problem, groupings
-        self._fallback = np.argmax(problem.allowed, axis=1)
+        self._fussy = np.flatnonzero(~problem.allowed.all(axis=1))
+        self._allowed = problem.allowed[self._fussy]
+        self._fallback = np.argmax(self._allowed, axis=1)
         self._devices = problem.machine.n_devices
 
     @classmethod
@@ -112,13 +114,16 @@ class Moves:
 
     def fitted(self, classes: Ints) -> Ints:
         """Send classes to the CPU where their device cannot run them: int64[..., n_classes]."""
-        fits = self.problem.allowed[np.arange(len(self._fallback)), classes]
-        return np.where(fits, classes, self._fallback)
+        fitted = np.array(classes)
+        asked = fitted[..., self._fussy]
+        fits = self._allowed[np.arange(len(self._fussy)), asked]
+        fitted[..., self._fussy] = np.where(fits, asked, self._fallback)
+        return fitted
 
     def placed(self, classes: Ints) -> NDArray[np.int32]:
         """Operation devices, int32[batch, ops], of class devices int64[batch, n_classes]."""
-        fitted = self.fitted(classes)[:, self.problem.graph.colocation]
-        return np.asarray(fitted, np.int32)
+        fitted = self.fitted(classes).astype(np.int32)
+        return np.take(fitted, self.problem.graph.colocation, axis=1)
 
 
 def _main_types(problem: Problem) -> Devices:

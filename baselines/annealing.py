@@ -120,27 +120,30 @@ class _Walk:
         Returns the best cost in seconds and its class devices.
         """
         settings, rng = self.settings, self.search.rng
-        begun, chain = self._spent, None
+        begun, chain = self._spent(), None
         end = min(1.0, begun + share)
         self.current = best = start
         best_cost = cost
-        while self._spent < end:
+        while self._spent() < end:
             if chain is None:
                 chain = self.tracer.chain(self.moves.placed(self.current[None])[0])
             drawn = self.moves.neighbours(self.current, settings.batch, settings.guided, chain, rng)
-            costs = self._costs(self.search.evaluate(self.moves.placed(drawn)))
+            left = max(0.0, (end - self._spent(settings.batch)) / (end - begun))
+            most = cost * (1 + heat * left**2 * rng.exponential())
+            costs = self._costs(self.search.evaluate(self.moves.placed(drawn), within=most))
             index = int(np.argmin(costs))
-            left = max(0.0, (end - self._spent) / (end - begun))
-            if costs[index] <= cost * (1 + heat * left**2 * rng.exponential()):
+            if costs[index] <= most:
                 self.current, cost, chain = drawn[index], float(costs[index]), None
             if cost < best_cost:
                 best, best_cost = self.current, cost
         return best_cost, best
 
-    @property
-    def _spent(self) -> float:
-        """Share of the budget, in evaluations or in seconds, whichever is further gone."""
-        spent = (self.search.evaluations + self.settings.batch - 1) / self.total
+    def _spent(self, more: int = 0) -> float:
+        """Share of the budget, in evaluations or in seconds, whichever is further gone.
+
+        ``more`` evaluations are counted beside those that were.
+        """
+        spent = (self.search.evaluations + more + self.settings.batch - 1) / self.total
         if self.search.max_seconds is None:
             return spent
         return max(spent, self.search.elapsed / self.search.max_seconds)

@@ -145,11 +145,13 @@ def _failed(job: Job, status: str, reason: str) -> Record:
 
 
 def _run_and_write(job: Job, outlets: Outlets, listener: Listener | None) -> Record:
+    from suite.op_times import keep_machine
     from suite.run import keep_graph, run
 
     saved = outlets.checkpoint(job)
     record, devices = run(job, outlets.journal(job, listener), saved)
     keep_graph(job, outlets.results)
+    keep_machine(job.cell.machine, outlets.results / job.cell.grid / job.cell.machine)
     write_record(record, devices, job.cell.path(outlets.results))
     if record["status"] != "error":
         saved.remove()

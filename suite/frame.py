@@ -12,7 +12,7 @@ from suite.errors import InputError
 from suite.record import RECORDS, read_record
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
-_TEXTS = ("backend", "semantics", "status", "reason", "bound_kind")
+_TEXTS = ("backend", "semantics", "status", "reason", "bound_kind", "placement_hash")
 _NUMBERS = (
     *("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations"),
     "planned",

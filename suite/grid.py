@@ -26,6 +26,8 @@ class Grid:
 
     name: str
     jobs: tuple[Job, ...]
+    cpus: int | None = None
+    """CPUs of its machine, where that is a host to be profiled; None: the machine is known."""
 
 
 def known_grids() -> dict[str, Path]:
@@ -38,23 +40,69 @@ def load_grid(name_or_path: str, seed: int | None = None, machine: str | None = 
 
     ``seed`` and ``machine`` replace the grid's own.
 
-    Raises InputError for an unknown grid, task, placer, parameter or machine, and for a wrong or
-    missing value.
+    Raises InputError for an unknown grid, task, placer, parameter or machine, for a wrong or
+    missing value, and where the machine is still to be profiled or has too few GPUs.
     """
-    path = Path(name_or_path)
-    if path.suffix != ".toml":
-        path = lookup(known_grids(), name_or_path, "grid")
+    path = _path(name_or_path)
+    table = _table(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        grid = _planned(path, table, seed, machine)
+        _check_machine(grid)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return grid
+
+
+def planned_cells(name: str) -> tuple[Cell, ...]:
+    """The cells of a grid of placebench, in order, on any host: also without its machine.
+
+    Raises InputError as :func:`load_grid` does, but for what concerns the machine.
+    """
+    path = _path(name)
+    return tuple(job.cell for job in _planned(path, _table(path), None, None).jobs)
+
+
+def _path(name_or_path: str) -> Path:
+    path = Path(name_or_path)
+    return path if path.suffix == ".toml" else lookup(known_grids(), name_or_path, "grid")
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
-    try:
-        table = table if machine is None else table | {"machine": machine}
-        return Grid(path.stem, tuple(_jobs(table, path, seed)))
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+
+
+def _planned(path: Path, table: Mapping[str, Any], seed: int | None, machine: str | None) -> Grid:
+    if machine is not None:  # what profile the grid asks for is no matter then
+        table = {key: value for key, value in table.items() if key != "cpus"} | {"machine": machine}
+    return Grid(path.stem, tuple(_jobs(table, path, seed)), table.get("cpus"))
+
+
+def _check_machine(grid: Grid) -> None:
+    """Raise InputError unless this host knows the grid's machine, with devices enough."""
+    name = grid.jobs[0].cell.machine
+    if name not in known_machines():
+        if grid.cpus is None:
+            raise unknown(name, "machine", known_machines())
+        tasks = dict.fromkeys(job.cell.task for job in grid.jobs if job.graph_file is None)
+        options = " ".join([f"--cpus {grid.cpus}", *(f"--task {task}" for task in tasks)])
+        raise InputError(
+            f"machine {name!r} is this host, measured; run placebench profile {name} {options}"
+        )
+    machine = Machine.load(name)
+    if grid.cpus not in (None, len(machine.cpus)):
+        raise InputError(
+            f"{name} has {len(machine.cpus)} CPUs, not {grid.cpus}; profile it with --cpus"
+            f" {grid.cpus}, or name another with --machine"
+        )
+    for job in grid.jobs:
+        if job.cell.gpus > len(machine.gpus):
+            wanted = f"{job.cell.task} wants {job.cell.gpus} GPUs"
+            raise InputError(f"{wanted}, {name} has {len(machine.gpus)}")
 
 
 def load_grids(name_or_path: str, seed: int | None = None, machine: str | None = None) -> Grid:
@@ -93,6 +141,7 @@ def run_for_real(grid: Grid, backend: str, cluster_file: Path | None) -> Grid:
 
 _GRID: Fields = {
     "machine": (str,),
+    "cpus": (int,),
     "seed": (int,),
     "semantics": (str,),
     "task": (list,),
@@ -106,8 +155,6 @@ _BUDGET: Fields = {"evaluations": (int,), "seconds": (int, float), "timeout": (i
 
 def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     check_fields(table, _GRID, ("machine", "task", "placer"), "the grid")
-    if table["machine"] not in known_machines():
-        raise unknown(table["machine"], "machine", known_machines())
     semantics = preset(table.get("semantics", PLACEBENCH.name))
     budget = table.get("budget", {})
     check_fields(budget, _BUDGET, (), "budget")
@@ -138,12 +185,11 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
 
 def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str | None]]:
     """Yield name, GPUs and graph file (relative to the grid's) of every task."""
-    available = len(Machine.load(table["machine"]).gpus)
     for i, entry in enumerate(table["task"]):
         check_fields(entry, _TASK, ("name", "gpus"), f"task {i}")
         name, gpus = entry["name"], entry["gpus"]
-        if not 0 <= gpus <= available:
-            raise InputError(f"{name} wants {gpus} GPUs, {table['machine']} has {available}")
+        if gpus < 0:
+            raise InputError(f"{name} wants {gpus} GPUs; give 0 or more")
         if "graph" not in entry:
             task(name)
             yield name, gpus, None

@@ -21,6 +21,7 @@ from suite.errors import InputError
 from suite.units import parse_bytes
 
 CHANNELS = ("pair", "copy-engines", "shared")
+DISPATCH = ("fifo", "stack")
 OP_CLASSES = ("convolution", "matmul", "elementwise", "movement")
 MACHINES = Path(__file__).parent / "machines"
 
@@ -76,6 +77,17 @@ class Link:
     """Device name or kind it leads to; None: any."""
     name: str = "shared"
     """The name of the root that ``shared`` transfers occupy."""
+    send_overhead: float = field(default=0.0, repr=False)
+    """Seconds for which a transfer keeps its sender from computing (LogP's o), beside copying."""
+    receive_overhead: float = field(default=0.0, repr=False)
+    """Seconds for which it keeps its receiver from computing."""
+    copy_bandwidth: float = field(default=math.inf, repr=False)
+    """Bytes per second at which either end copies a tensor, computing nothing meanwhile."""
+
+    @property
+    def occupancy(self) -> tuple[float, float, float]:
+        """Seconds of the sender, of the receiver, and of each per byte."""
+        return self.send_overhead, self.receive_overhead, 1.0 / self.copy_bandwidth
 
     def specificity(self, source: Device, target: Device) -> int:
         """How closely it names this pair: -1 not at all, 4 both by name."""
@@ -100,11 +112,19 @@ class Machine:
     """Where the numbers come from."""
     op_times: Path | None = None
     """Folder of measured times of every operation of a task (:mod:`suite.op_times`)."""
+    dispatch: str = "fifo"
+    """Which ready operation a device runs next: the one that waited longest (``fifo``); or the last
+    one that its own work made ready, and where there is none, the first that a transfer did
+    (``stack``: TensorFlow's executor on a single thread)."""
 
     def __post_init__(self) -> None:
         """Refuse a machine without devices, with twins, or with a pair that no link serves."""
         if not self.devices:
             raise InputError(f"machine {self.name}: no [[device]]; give at least one")
+        if self.dispatch not in DISPATCH:
+            raise InputError(
+                f"machine {self.name}: dispatch is {self.dispatch!r}; one of {', '.join(DISPATCH)}"
+            )
         names = [d.name for d in self.devices]
         for name in names:
             if names.count(name) > 1:
@@ -193,9 +213,21 @@ class Machine:
     @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change whenever a number of the machine does."""
-        links = self.link_of.items() if self.n_devices > 1 else ()
+        links = sorted(self.link_of.items() if self.n_devices > 1 else ())
         efficiency = [(k, sorted(v.items())) for k, v in sorted(self.efficiency.items())]
-        return digest([self.devices, sorted(links, key=lambda item: item[0]), efficiency])
+        # What came later counts where it is used: older machines keep their fingerprints.
+        later: list[object] = []
+        if self.dispatch != DISPATCH[0]:
+            later.append(self.dispatch)
+        if self.occupied:
+            later.append([link.occupancy for _, link in links])
+        return digest([self.devices, links, efficiency, *later])
+
+    @property
+    def occupied(self) -> bool:
+        """Whether any transfer keeps a device from computing."""
+        links = self.link_of.values() if self.n_devices > 1 else ()
+        return any(any(link.occupancy) for link in links)
 
     def with_gpus(self, count: int) -> Machine:
         """Return the machine with its CPUs and its first ``count`` GPUs; InputError if too few."""
@@ -224,7 +256,7 @@ class Machine:
     @classmethod
     def from_table(cls, table: Mapping[str, Any], where: str = "machine") -> Machine:
         """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
-        known = {"name", "source", "device", "link", "efficiency", "op_times"}
+        known = {"name", "source", "device", "link", "efficiency", "op_times", "dispatch"}
         for key in table.keys() - known:
             raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
         return cls(
@@ -233,6 +265,7 @@ class Machine:
             links=tuple(_link(k, where) for k in _tables(table, "link", where)),
             efficiency=_efficiencies(table.get("efficiency", {}), where),
             source=str(table.get("source", "")),
+            dispatch=str(table.get("dispatch", DISPATCH[0])),
         )
 
 
@@ -280,7 +313,8 @@ def _device(table: Mapping[str, Any], where: str) -> Device:
 
 
 def _link(table: Mapping[str, Any], where: str) -> Link:
-    known = {"from", "to", "bandwidth", "latency", "channel", "name"}
+    optional = {"send_overhead", "receive_overhead", "copy_bandwidth"}
+    known = {"from", "to", "bandwidth", "latency", "channel", "name"} | optional
     for key in table.keys() - known:
         raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")
     here = f"{where}: link {table.get('from', 'any')} -> {table.get('to', 'any')}"
@@ -294,6 +328,10 @@ def _link(table: Mapping[str, Any], where: str) -> Link:
         source=table.get("from"),
         target=table.get("to"),
         name=str(table.get("name", "shared")),
+        **{
+            k: _positive(table, k, here, zero="overhead" in k)
+            for k in sorted(optional & set(table))
+        },
     )
 
 

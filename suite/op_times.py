@@ -13,7 +13,7 @@ from suite.arrays import Floats
 from suite.errors import InputError
 from suite.files import atomic
 from suite.graph import OpGraph
-from suite.machine import Machine
+from suite.machine import MACHINES, Machine, machine_path
 
 
 def with_op_times(graph: OpGraph, machine: Machine, task: str) -> OpGraph:
@@ -43,3 +43,25 @@ def write_op_times(graph: OpGraph, seconds: Mapping[str, Floats], folder: Path, 
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, fingerprint=np.array(graph.fingerprint), **arrays)
     return path
+
+
+def keep_machine(name_or_path: str | Path, folder: Path) -> None:
+    """Copy a machine of this host, and its measured times, beside the records made with it.
+
+    ``folder/machine.toml`` is then a machine that simulates the same anywhere. Machines that come
+    with placebench are not copied.
+    """
+    path = machine_path(name_or_path)
+    if path.parent == MACHINES:
+        return
+    _copy(path, folder / "machine.toml")
+    times = Machine.load(path).op_times
+    for file in sorted(times.glob("*.npz")) if times is not None else ():
+        _copy(file, folder / file.parent.name / file.name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    content = source.read_bytes()
+    if not target.exists() or target.read_bytes() != content:
+        with atomic(target) as temporary:
+            temporary.write_bytes(content)

@@ -76,8 +76,9 @@ def check_devices(problem: Problem, devices: Ints) -> None:
             f"operation {graph.op_names[op]!r} is on device {devices[op]}, but {machine.name} has"
             f" devices 0..{machine.n_devices - 1}"
         )
-    on_gpu = np.isin(devices, machine.gpus)
-    for op in np.flatnonzero(on_gpu & ~graph.gpu_kernel)[:1]:
+    is_gpu = np.zeros(machine.n_devices, np.bool_)
+    is_gpu[list(machine.gpus)] = True
+    for op in np.flatnonzero(is_gpu[devices] & ~graph.gpu_kernel)[:1]:
         raise InputError(
             f"operation {graph.op_names[op]!r} ({graph.op_types[op]}) has no GPU kernel but is on"
             f" {machine.devices[devices[op]].name}; put it on a CPU"

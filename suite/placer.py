@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,16 @@ class Scores:
     """The judge's verdicts on a batch of placements."""
 
     step_time: Floats
-    """float64[batch]: seconds."""
+    """float64[batch]: seconds; infinite where the step was broken off at its deadline."""
     oom: Bools
-    """bool[batch]: whether any device runs out of memory."""
+    """bool[batch]: whether any device runs out of memory; False where broken off: unknown."""
     peak_memory: NDArray[np.int64]
-    """int64[batch, devices]: bytes."""
+    """int64[batch, devices]: bytes; -1 where broken off: unknown."""
+
+    @property
+    def late(self) -> Bools:
+        """bool[batch]: whether the step was broken off, since it takes longer than its deadline."""
+        return np.isinf(self.step_time)
 
 
 class Judge(Protocol):
@@ -36,6 +41,15 @@ class Judge(Protocol):
 
     def __call__(self, devices: Ints) -> Scores:
         """Score ``devices``, int32[batch, ops]."""
+        ...
+
+
+@runtime_checkable
+class ImpatientJudge(Judge, Protocol):
+    """A judge that need not finish what takes too long."""
+
+    def within(self, devices: Ints, seconds: Floats) -> Scores:
+        """Score ``devices``, int32[batch, ops]; those slower than float64[batch] may be late."""
         ...
 
 
@@ -88,9 +102,13 @@ class Search:
             return float("inf")
         return self.max_evaluations - self.evaluations
 
-    def evaluate(self, placements: Sequence[Placement] | Ints) -> Scores:
+    def evaluate(
+        self, placements: Sequence[Placement] | Ints, within: float = float("inf")
+    ) -> Scores:
         """Score a batch of placements (or int[batch, ops]) and count it against the budget.
 
+        The judge may break off those that take longer than ``within`` seconds (``Scores.late``),
+        which count all the same; never one that would be the best so far.
         Raises BudgetExhausted, scoring nothing, when the batch does not fit in what is left;
         InputError when a placement is invalid.
         """
@@ -104,9 +122,15 @@ class Search:
             raise BudgetExhausted(f"{self.max_seconds:g} seconds spent")
         for row in devices:
             check_devices(self.problem, row)
-        scores = self.judge(np.ascontiguousarray(devices, np.int32))
+        scores = self._judged(np.ascontiguousarray(devices, np.int32), within)
         self._remember(devices, scores)
         return scores
+
+    def _judged(self, devices: Ints, within: float) -> Scores:
+        seconds = max(within, self.best_time)
+        if np.isinf(seconds) or not isinstance(self.judge, ImpatientJudge):
+            return self.judge(devices)
+        return self.judge.within(devices, np.full(len(devices), seconds))
 
     def _remember(self, devices: Ints, scores: Scores) -> None:
         valid = np.where(scores.oom, np.inf, scores.step_time)

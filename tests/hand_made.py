@@ -11,11 +11,12 @@ from suite.problem import Problem
 NAMES = ("cpu:0", "gpu:0", "gpu:1", "gpu:2")
 
 
-def machine(devices, channel="pair", latency=0, memory=10**9):
+def machine(devices, channel="pair", latency=0, memory=10**9, dispatch="fifo", **ends):
     base = {"memory": memory, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
     table = [{"name": n, "kind": n[:3], **base} for n in NAMES[:devices]]
-    link = {"bandwidth": 1e9, "latency": latency * 1e-9, "channel": channel}
-    return Machine.from_table({"name": "hand", "device": table, "link": [link]})
+    link = {"bandwidth": 1e9, "latency": latency * 1e-9, "channel": channel, **ends}
+    table = {"name": "hand", "device": table, "link": [link], "dispatch": dispatch}
+    return Machine.from_table(table)
 
 
 def case(ops, tensors, persistent=0, **arguments):

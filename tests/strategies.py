@@ -10,6 +10,7 @@ from suite.machine import Machine
 from suite.problem import Problem
 
 CHANNELS = ("pair", "copy-engines", "shared")
+DISPATCH = ("fifo", "fifo", "stack")
 
 
 @st.composite
@@ -46,7 +47,7 @@ def graphs(draw, max_ops=9):
 
 @st.composite
 def machines(draw, min_gpus=0, max_gpus=4):
-    """One CPU and some GPUs, with any mix of channel kinds."""
+    """One CPU and some GPUs, with any mix of channel kinds, overheads and dispatch."""
     gpus = draw(st.integers(min_gpus, max_gpus))
     memory = draw(st.sampled_from([2_000, 20_000, 10**9]))
     base = {"memory": memory, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
@@ -57,12 +58,25 @@ def machines(draw, min_gpus=0, max_gpus=4):
     ends = st.sampled_from([None, "cpu", "gpu", "gpu:0"])
     links = [{"bandwidth": draw(bandwidth), "latency": draw(latency)}]
     links[0]["channel"] = draw(st.sampled_from(CHANNELS))
+    links[0] |= draw(occupancies())
     for _ in range(draw(st.integers(0, 2))):
         link = {"bandwidth": draw(bandwidth), "latency": draw(latency)}
         link["channel"] = draw(st.sampled_from(CHANNELS))
+        link |= draw(occupancies())
         link |= {k: v for k in ("from", "to") if (v := draw(ends))}
         links.append(link)
-    return Machine.from_table({"name": "random", "device": devices, "link": links})
+    table = {"name": "random", "device": devices, "link": links}
+    return Machine.from_table(table | {"dispatch": draw(st.sampled_from(DISPATCH))})
+
+
+@st.composite
+def occupancies(draw):
+    """How long transfers keep their ends from computing; mostly not at all."""
+    if not draw(st.booleans()):
+        return {}
+    overhead = st.sampled_from([0.0, 1e-9, 3e-9, 5e-8])
+    ends = {k: draw(overhead) for k in ("send_overhead", "receive_overhead")}
+    return ends | draw(st.sampled_from([{}, {"copy_bandwidth": 7e9}]))
 
 
 @st.composite

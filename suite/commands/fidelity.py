@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.measurement import Step, Timing
     from suite.fidelity.draw import draw
     from suite.fidelity.run import GRID, compare
-    from suite.machine import Machine, machine_path
+    from suite.machine import Machine
+    from suite.op_times import keep_machine
     from suite.run import make_problem
 
     if arguments.cluster is not None and arguments.backend != "cluster":
@@ -55,9 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     for task, problem in problems.items():
         drawn[task] = draw(problem, arguments.placements, arguments.seed)
         print(f"{task}: {len(drawn[task])} placements", flush=True)
-    folder = arguments.output / GRID / machine.name
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(machine_path(arguments.machine), folder / "machine.toml")
+    keep_machine(arguments.machine, arguments.output / GRID / machine.name)
     statuses: Counter[str] = Counter()
     with make_backend(arguments.backend, machine, arguments.cluster) as backend:
         for task, problem in problems.items():

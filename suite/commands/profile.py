@@ -90,14 +90,17 @@ def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
             figures.append(profiler.measure_device(backend, i, Path(probes)))
             print(f"{device.name}: {figures[-1].peak_flops / 1e9:.1f} GFLOP/s", flush=True)
         for s, t in profiler.pairs(machine):
-            fits[s, t] = fit = profiler.measure_link(backend, s, t, Path(probes))
-            ends = f"{machine.devices[s].name} -> {machine.devices[t].name}"
-            words = f"{fit.latency * 1e6:.0f} us + {fit.bandwidth / 1e9:.2f} GB/s"
-            print(f"{ends}: {words}, fitted within {fit.error:.0%}", flush=True)
+            link = profiler.measure_link(backend, s, t, Path(probes))
+            ends = profiler.measure_occupancy(backend, s, t, Path(probes))
+            fits[s, t] = link, ends
+            print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
     for task in arguments.task:
         _time_task(task, machine, backend, folder / f"{arguments.name}-ops")
     path: Path = folder / f"{arguments.name}.toml"
-    text = profiler.machine_toml(arguments.name, machine, figures, fits, _source(arguments))
+    dispatch = "stack" if backend.name == "cluster" else "fifo"
+    text = profiler.machine_toml(
+        arguments.name, machine, figures, fits, _source(arguments), dispatch
+    )
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path

@@ -40,7 +40,8 @@ def add(parsers: Any) -> None:
     parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")
     add_placer_arguments(parser, required=False)
     parser.add_argument(
-        "--policy", default="fifo", help="order of ready operations: fifo, priority"
+        "--policy",
+        help="order of ready operations: fifo, priority, stack (default: the machine's)",
     )
     parser.add_argument(
         "--semantics",
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.simulator.timeline import timeline
 
     semantics = preset(arguments.semantics)
-    check_policy(arguments.policy, semantics)
+    if arguments.policy is not None:
+        check_policy(arguments.policy, semantics)
     placer = None if arguments.placer is None else placer_of(arguments)
     loaded, problem = problem_of(arguments)
 

@@ -106,3 +106,29 @@ def hops(folder: Path, size: int, count: int) -> Probe:
                 signal = tf.no_op(name=f"back_{i}")
 
     return _probe(folder, f"hops_{size}", build)
+
+
+def beside(folder: Path, size: int, products: int, transfers: int, receiving: bool) -> Probe:
+    """A chain of ``products`` on one device, and ``transfers`` of ``size`` bytes for each of them.
+
+    The chain is the sender's, each product followed by its transfers; or, where ``receiving``, the
+    receiver's, which is sent to as fast as it goes.
+    """
+
+    def build(tf: Any) -> None:
+        where = "there" if receiving else "here"
+        with tf.name_scope(where):
+            matrix = result = _filled(tf, [BESIDE, BESIDE])
+        source = _filled(tf, [max(1, size // 4)])
+        for i in range(products):
+            result = tf.matmul(result, matrix, name=f"{where}/product_{i}")
+            for j in range(transfers):
+                with tf.control_dependencies([] if receiving else [result]):
+                    sent = tf.identity(source, name=f"sent_{i}_{j}")
+                tf.identity(sent, name=f"there/arrived_{i}_{j}")
+
+    return _probe(folder, f"beside_{size}_{receiving}", build)
+
+
+BESIDE = 768
+"""Rows of the matrices of that chain: a product takes far longer than the transfers beside it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import numpy as np
 
 from suite.arrays import Floats
 from suite.errors import InputError
-from suite.execution.links import Fit, fit_link
+from suite.execution.links import Fit, Occupancy, fit_link, fit_occupancy
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.probes import (
     CONVOLUTION_FLOPS,
     Probe,
+    beside,
     convolutions,
     hops,
     products,
@@ -36,6 +37,9 @@ TRANSFERS = (4, 4_096, 65_536, 1_048_576, 8_388_608)
 """Bytes of the timed transfers."""
 HOPS = 20
 """Transfers of one size in a step."""
+BESIDE = {4: 10, 4_096: 10, 65_536: 10, 1_048_576: 1, 8_388_608: 1}
+"""Transfers of each size (bytes) beside each of 20 matrix products: how long they take is in the
+noise of what they are beside, unless there are many of the small ones."""
 _TIMING = Timing(steps=15, discarded=5, traced=5, timeout=600)
 
 
@@ -120,6 +124,22 @@ def measure_link(backend: Backend, source: int, target: int, folder: Path) -> Fi
     return fit_link(np.array(TRANSFERS, np.float64), there)
 
 
+def measure_occupancy(backend: Backend, source: int, target: int, folder: Path) -> Occupancy:
+    """Time how much longer a device computes when it sends, or is sent, tensors of several sizes.
+
+    The least of several steps, as for all that is measured here.
+    """
+    added: dict[bool, list[float]] = {False: [], True: []}
+    for receiving, results in added.items():
+        busy = target if receiving else source
+        for size, transfers in BESIDE.items():
+            probe = beside(folder, size, HOPS, transfers, receiving)
+            apart = min(_run(backend, probe, source, target).kept)
+            together = min(_run(backend, probe, busy, busy).kept)
+            results.append((apart - together) / (HOPS * transfers))
+    return fit_occupancy(np.array(list(BESIDE), np.float64), *map(np.array, added.values()))
+
+
 def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: int) -> OpTimes:
     """Run a whole step on one device (what has no GPU kernel on ``cpu``) and time its operations.
 
@@ -150,22 +170,25 @@ def machine_toml(
     name: str,
     machine: Machine,
     figures: Sequence[DeviceFigures],
-    fits: Mapping[tuple[int, int], Fit],
+    fits: Mapping[tuple[int, int], tuple[Fit, Occupancy]],
     source: str,
+    dispatch: str,
 ) -> str:
     """The machine as a TOML file; its ``op_times`` are in a folder of its name."""
     lines = [f"name = {json.dumps(name)}", f"source = {json.dumps(source)}"]
-    lines.append(f"op_times = {json.dumps(f'{name}-ops')}")
+    lines += [f"op_times = {json.dumps(f'{name}-ops')}", f"dispatch = {json.dumps(dispatch)}"]
     for device, found in zip(machine.devices, figures, strict=True):
         lines += ["", "[[device]]", *_entries(_device_entries(device, found))]
     for kind in dict.fromkeys(device.kind for device in machine.devices):
         first = next(f for d, f in zip(machine.devices, figures, strict=True) if d.kind == kind)
         lines += ["", f"[efficiency.{kind}]", f"convolution = {first.convolution:.4g}"]
-    for (s, t), fit in fits.items():
-        ends = {"from": machine.devices[s].name, "to": machine.devices[t].name}
-        entries = ends | {"bandwidth": fit.bandwidth, "latency": fit.latency, "channel": "pair"}
-        lines += ["", f"[[link]]  # fitted within {fit.error:.1%} (root mean square)"]
-        lines += _entries(entries)
+    for (s, t), (fit, ends) in fits.items():
+        entries: dict[str, Any] = {"from": machine.devices[s].name, "to": machine.devices[t].name}
+        entries |= {"bandwidth": fit.bandwidth, "latency": fit.latency, "channel": "pair"}
+        occupied = {k: v for k, v in asdict(ends).items() if k != "error" and 0 < v < np.inf}
+        lines += ["", "[[link]]"]
+        lines += [f"# fitted within {fit.error:.1%}, occupancy {ends.error:.1%} (root mean square)"]
+        lines += _entries(entries | occupied)
     return "\n".join(lines) + "\n"
 
 

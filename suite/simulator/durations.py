@@ -31,7 +31,7 @@ def run_order(graph: OpGraph, duration: NDArray[np.int64], policy: str) -> NDArr
 
     Longest path to the end first, at each operation's fastest device; ties by topological order.
     """
-    if policy == "fifo":
+    if policy != "priority":
         return np.arange(graph.n_ops, dtype=np.int32)
     best = np.where(duration > 0, duration, np.iinfo(np.int64).max).min(axis=1)
     order = np.lexsort((np.arange(graph.n_ops), -longest_paths(graph, best)))

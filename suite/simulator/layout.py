@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from suite.arrays import Floats, Ints, csr
 from suite.errors import InputError
 from suite.graph import OpGraph
+from suite.machine import Machine
 from suite.problem import Problem
 from suite.simulator.channels import channels_of
 from suite.simulator.control import with_control
@@ -37,6 +38,7 @@ class Layout(NamedTuple):
     by_rank: NDArray[np.int32]
     """int32[ops]: the operation of each rank."""
     fifo: bool
+    stack: bool
     n_inputs: NDArray[np.int32]
     """int32[ops]: distinct tensors read."""
     in_start: NDArray[np.int32]
@@ -64,6 +66,9 @@ class Layout(NamedTuple):
     itself, at the slowest of its links."""
     trail: NDArray[np.int64]
     """int64[devices, devices]: nanoseconds that a transfer holds its channel after its arrival."""
+    occupancy: NDArray[np.float64]
+    """float64[3, devices, devices]: seconds for which a transfer keeps its sender and its receiver
+    from computing, and seconds per byte of either (``detailed``)."""
     shortest: int
     """Nanoseconds that a transfer takes at least."""
     queue: NDArray[np.int32]
@@ -95,6 +100,12 @@ class Layout(NamedTuple):
     blocks: Flag
     late: Flag
     """:class:`suite.simulator.semantics.Semantics`."""
+    detailed: Flag
+    """Whether transfers may keep devices from computing, or ``stack``."""
+    pausing: Flag
+    """``resting`` or ``detailed``."""
+    timed: Flag = OFF
+    """Whether there are deadlines."""
 
 
 def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> Layout:
@@ -114,11 +125,13 @@ def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> 
     alias_of = graph.alias_of if semantics.aliases else np.full(graph.n_tensors, -1, np.int32)
     read = np.diff(graph.consumer_offsets) > 0
     edge_source = graph.producer[tensors]
+    detailed = policy == "stack" or (semantics.of_machine and problem.machine.occupied)
     return Layout(
         duration=duration,
         rank=rank,
         by_rank=np.argsort(rank).astype(np.int32),
         fifo=policy == "fifo",
+        stack=policy == "stack",
         n_inputs=np.diff(in_start).astype(np.int32),
         in_start=in_start.astype(np.int32),
         in_edge=in_edge,
@@ -134,6 +147,7 @@ def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> 
         latency=latency,
         bandwidth=bandwidth,
         trail=trail,
+        occupancy=_occupancy(problem.machine, semantics),
         shortest=0 if semantics.free else 1,
         queue=queue,
         first=first,
@@ -153,6 +167,8 @@ def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> 
         resting=ON if semantics.rest else OFF,
         blocks=ON if semantics.blocks else OFF,
         late=ON if semantics.late else OFF,
+        detailed=ON if detailed else OFF,
+        pausing=ON if detailed or semantics.rest else OFF,
     )
 
 
@@ -214,6 +230,14 @@ def _link_values(problem: Problem, name: str) -> Floats:
     return values
 
 
+def _occupancy(machine: Machine, semantics: Semantics) -> Floats:
+    result = np.zeros((3, machine.n_devices, machine.n_devices))
+    if machine.n_devices > 1 and semantics.of_machine:
+        for (s, t), link in machine.link_of.items():
+            result[:, s, t] = link.occupancy
+    return result
+
+
 def _blocks(graph: OpGraph, semantics: Semantics) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Bytes of every operation's outputs; those of them that are freed when it ends."""
     block = np.zeros(graph.n_ops, np.int64)
@@ -262,6 +286,8 @@ def _rank_bits(
         slowest = min(link.bandwidth for link in links)
         transfers = 1e9 * (latency * len(moved) + float(moved.sum()) / slowest) + len(moved)
         longest += (2 if semantics.booked else 1) * transfers
+        sends, receives, copies = np.max([link.occupancy for link in links], axis=0)
+        longest += 1e9 * ((sends + receives) * len(moved) + 2 * copies * float(moved.sum()))
     if longest >= 2.0 ** (63 - bits):
         raise InputError(
             f"a step of {graph.name} on {problem.machine.name} could take {longest / 1e9:.3g} s;"

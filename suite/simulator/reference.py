@@ -12,17 +12,19 @@ from suite.simulator.channels import channels_of
 from suite.simulator.durations import nanoseconds, run_order
 from suite.simulator.placed import Placed
 from suite.simulator.reference_memory import Outputs, Tensors
-from suite.simulator.result import StepResult, check_policy
+from suite.simulator.result import StepResult, check_policy, own_policy
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 OPERATION, TRANSFER, REST, TRAIL = range(4)
 """What can end."""
+SENDER, RECEIVER = range(2)
 
 
 def simulate(
-    problem: Problem, devices: Ints, policy: str = "fifo", semantics: Semantics = PLACEBENCH
+    problem: Problem, devices: Ints, policy: str | None = None, semantics: Semantics = PLACEBENCH
 ) -> StepResult:
     """Simulate one training step with operation i on device ``devices[i]``."""
+    policy = policy or own_policy(problem.machine, semantics)
     check_policy(policy, semantics)
     return _Step(problem, devices, policy, semantics).run()
 
@@ -36,7 +38,7 @@ class _Step:
         self.memory = (Outputs if rules.blocks else Tensors)(self.placed)
         self.duration = nanoseconds(problem.seconds)
         self.rank = run_order(self.graph, self.duration, policy).tolist()
-        self.fifo = policy == "fifo"
+        self.policy = policy
         self.missing = [len(tensors) for tensors in self.placed.inputs]
         n = self.machine.n_devices
         self.ready: list[list[tuple[int, int]]] = [[] for _ in range(n)]
@@ -45,7 +47,9 @@ class _Step:
         self.waiting: list[int] = []
         self.requests: list[tuple[int, int, list[int]]] = []
         self.names, self.first, self.second = channels_of(self.machine, rules)
-        self.occupied = [False] * len(self.names)
+        self.held = [False] * len(self.names)
+        self.occupied = rules.of_machine and self.machine.occupied
+        self.owed = [0] * n
         self.device_free, self.channel_free = [0] * n, [0] * n
         self.events: list[tuple[int, int, int, int]] = []
         self.now = 0
@@ -53,7 +57,7 @@ class _Step:
         self.moved = [0] * len(self.names)
 
     def run(self) -> StepResult:
-        self.join([op for op in range(self.graph.n_ops) if not self.missing[op]])
+        self.join([op for op in range(self.graph.n_ops) if not self.missing[op]], late=True)
         self.start_all()
         while self.events:
             self.now, _, index, what = heapq.heappop(self.events)
@@ -62,7 +66,7 @@ class _Step:
             elif what == TRANSFER:
                 self.end_transfer(index)
             elif what == REST:
-                self.running[index] = None
+                self.rest(index, 0)
             else:
                 self.hold(index, False)
             self.start_all()
@@ -83,15 +87,30 @@ class _Step:
     def end_operation(self, device: int) -> None:
         op = self.running[device]
         assert op is not None
+        self.memory.ended(op)
+        before = len(self.requests)
+        if not self.rules.booked:
+            self.request_all(op)
         rest = round(1e9 * self.rules.rest) if self.problem.seconds[op, device] else 0
+        if self.occupied:
+            rest += sum(self.occupancy(n, SENDER) for n in range(before, len(self.requests)))
+        self.rest(device, rest)
+        self.deliver(self.placed.outputs[op], [device], late=False)
+
+    def rest(self, device: int, rest: int) -> None:
+        """Pause for this long and for what arrivals demand, or be idle."""
+        rest += self.owed[device]
+        self.owed[device] = 0
         if rest:
             self.after(rest, REST, device)
         else:
             self.running[device] = None
-        self.memory.ended(op)
-        if not self.rules.booked:
-            self.request_all(op)
-        self.deliver(self.placed.outputs[op], device)
+
+    def occupancy(self, number: int, side: int) -> int:
+        """Nanoseconds for which a transfer keeps one of its ends from computing."""
+        tensor, source, targets = self.requests[number]
+        ends = self.machine.link_of[source, targets[0]].occupancy
+        return round(1e9 * (ends[side] + self.placed.size[tensor] * ends[2]))
 
     def request_all(self, op: int) -> None:
         for tensor in self.placed.outputs[op]:
@@ -110,7 +129,9 @@ class _Step:
         elif not self.rules.booked:
             self.hold(number, False)
         self.memory.arrived(tensor, source)
-        self.deliver([tensor], *targets)
+        self.deliver([tensor], targets, late=True)
+        if self.occupied and self.running[targets[0]] is not None:
+            self.owed[targets[0]] += self.occupancy(number, RECEIVER)
 
     def pairs(self, number: int) -> list[tuple[int, int]]:
         """Links used: a broadcast goes at the slowest of its sender's."""
@@ -118,7 +139,7 @@ class _Step:
         n = range(self.machine.n_devices)
         return [(source, t) for t in (n if self.rules.broadcast else targets) if t != source]
 
-    def deliver(self, tensors: list[int], *devices: int) -> None:
+    def deliver(self, tensors: list[int], devices: list[int], *, late: bool) -> None:
         """The tensors are on these devices now: operations whose last input this was are ready."""
         ready = set()
         for tensor in tensors:
@@ -127,13 +148,16 @@ class _Step:
                     self.missing[op] -= 1
                     if not self.missing[op]:
                         ready.add(op)
-        self.join(sorted(ready))
+        self.join(sorted(ready), late=late)
 
-    def join(self, ops: list[int]) -> None:
+    def join(self, ops: list[int], *, late: bool) -> None:
+        """``late``: made ready by a transfer, or from the beginning."""
         for op in ops:
-            key = self.joined if self.fifo else self.rank[op]
-            heapq.heappush(self.ready[self.at[op]], (key, op))
             self.joined += 1
+            key = self.rank[op] if self.policy == "priority" else self.joined
+            if self.policy == "stack" and not late:
+                key = -key
+            heapq.heappush(self.ready[self.at[op]], (key, op))
             if self.rules.booked:
                 self.book(op)
 
@@ -159,7 +183,7 @@ class _Step:
             if queue and self.running[device] is None:
                 self.start_operation(heapq.heappop(queue)[1], device)
         for number in list(self.waiting):
-            if not any(self.occupied[c] for c in self.channels(number)):
+            if not any(self.held[c] for c in self.channels(number)):
                 self.start_transfer(number)
                 self.waiting.remove(number)
 
@@ -196,4 +220,4 @@ class _Step:
 
     def hold(self, number: int, value: bool) -> None:
         for channel in self.channels(number):
-            self.occupied[channel] = value
+            self.held[channel] = value

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from suite.arrays import Bools
 from suite.errors import InputError
+from suite.machine import Machine
 from suite.simulator.semantics import Semantics
 
 SEMANTICS_VERSION = 1
 """Part of every fingerprint: goes up when the same placement would give other bits."""
 
-POLICIES = ("fifo", "priority")
+POLICIES = ("fifo", "priority", "stack")
 
 
 def check_policy(policy: str, semantics: Semantics) -> None:
@@ -23,6 +24,21 @@ def check_policy(policy: str, semantics: Semantics) -> None:
         raise InputError(f"no policy {policy!r}; one of {', '.join(POLICIES)}")
     if semantics.booked and policy != "fifo":
         raise InputError(f"semantics {semantics.name} books channels ahead; use the policy fifo")
+
+
+def own_policy(machine: Machine, semantics: Semantics) -> str:
+    """The machine's own order of ready operations, where the semantics leaves that to it."""
+    return machine.dispatch if semantics.of_machine else "fifo"
+
+
+@dataclass(frozen=True)
+class TooLong:
+    """A step that was broken off: it takes longer than its deadline. Its memory is unknown."""
+
+    deadline: int
+    """Nanoseconds."""
+    at_least: int
+    """Nanoseconds that it certainly takes, above ``deadline``."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,6 +83,11 @@ class Semantics:
         return self.channels == "device"
 
     @property
+    def of_machine(self) -> bool:
+        """Whether the machine says what transfers wait for and occupy, and what runs next."""
+        return self.channels == "machine"
+
+    @property
     def blocks(self) -> bool:
         """Whether memory counts one block per operation."""
         return self.memory != "tensors"

@@ -17,13 +17,13 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
-from suite.arrays import Bools, Ints
+from suite.arrays import Bools, Floats, Ints
 from suite.errors import InputError
 from suite.graph import OpGraph
 from suite.placer import Scores
 from suite.problem import Problem
-from suite.simulator.layout import Layout, layout
-from suite.simulator.result import StepResult, check_policy
+from suite.simulator.layout import ON, Layout, layout
+from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 # Nothing here allocates, so numba's reference counting can go: with it, every access to an array of
@@ -68,7 +68,13 @@ class Work(NamedTuple):
     ready_head: NDArray[np.int64]
     ready_tail: NDArray[np.int64]
     running: NDArray[np.int32]
-    """int64, int64, int32 [devices]; what runs is -1 on an idle device, -2 on a resting one."""
+    """int64, int64, int32 [devices]; what runs is -1 on an idle device, -2 on a pausing one."""
+    late_head: NDArray[np.int64]
+    late_tail: NDArray[np.int64]
+    """int64[devices]: the end of a slice, filled downwards, queues what transfers made ready
+    (``detailed``)."""
+    owed: NDArray[np.int64]
+    """int64[devices]: nanoseconds for which arrivals will keep it from computing (``detailed``)."""
     queue_head: NDArray[np.int32]
     queue_tail: NDArray[np.int32]
     """int32[queues]: waiting requests, or -1."""
@@ -92,6 +98,8 @@ class Work(NamedTuple):
     device_free: NDArray[np.int64]
     channel_free: NDArray[np.int64]
     """int64[devices]: nanoseconds up to which they are booked (``booked``)."""
+    load: NDArray[np.int64]
+    """int64[devices]: nanoseconds that each computes (``timed``)."""
 
 
 class Totals(NamedTuple):
@@ -115,7 +123,8 @@ def workspace(flat: Layout) -> Work:
     sizes |= {"queue_head": len(flat.first), "queue_tail": len(flat.first)}
     long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
     long |= {"ready_head": devices, "ready_tail": devices, "used": devices}
-    long |= {"device_free": devices, "channel_free": devices}
+    long |= {"late_head": devices, "late_tail": devices, "owed": devices}
+    long |= {"device_free": devices, "channel_free": devices, "load": devices}
     long |= {"heap": devices + (edges if flat.booked else channels) + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in sizes.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
@@ -187,11 +196,17 @@ def _free(flat: Any, w: Any, instance: Any, device: Any) -> None:
 
 
 @inline
-def _enqueue(flat: Any, w: Any, op: Any, device: Any) -> None:
-    """Add a ready operation to its device's queue: a FIFO slice, or a heap of ranks."""
+def _enqueue(flat: Any, w: Any, op: Any, device: Any, late: Any) -> None:
+    """Add a ready operation to its device's queue: a FIFO slice, a heap of ranks, or a stack with
+    a queue of the ``late`` ones, which the device's own work did not make ready.
+    """
+    if flat.detailed and flat.stack and late:
+        w.ready[w.late_tail[device]] = op
+        w.late_tail[device] -= 1
+        return
     tail = w.ready_tail[device]
     w.ready_tail[device] += 1
-    if flat.fifo:
+    if flat.fifo or (flat.detailed and flat.stack):
         w.ready[tail] = op
         return
     base = w.ready_head[device]
@@ -207,8 +222,21 @@ def _enqueue(flat: Any, w: Any, op: Any, device: Any) -> None:
 
 
 @inline
+def _nothing_ready(flat: Any, w: Any, device: Any) -> Any:
+    if flat.detailed and w.late_head[device] != w.late_tail[device]:
+        return False
+    return w.ready_head[device] == w.ready_tail[device]
+
+
+@inline
 def _dequeue(flat: Any, w: Any, device: Any) -> Any:
     base = w.ready_head[device]
+    if flat.detailed and flat.stack:
+        if base == w.ready_tail[device]:
+            w.late_head[device] -= 1
+            return w.ready[w.late_head[device] + 1]
+        w.ready_tail[device] -= 1
+        return w.ready[w.ready_tail[device]]
     if flat.fifo:
         w.ready_head[device] += 1
         return w.ready[base]
@@ -234,7 +262,7 @@ def _dequeue(flat: Any, w: Any, device: Any) -> Any:
 @inline
 def _start_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any) -> None:
     """If the device is idle, run the head of its queue."""
-    if w.running[device] != -1 or w.ready_head[device] == w.ready_tail[device]:
+    if w.running[device] != -1 or _nothing_ready(flat, w, device):
         return
     op = _dequeue(flat, w, device)
     w.running[device] = op
@@ -276,7 +304,7 @@ def _receive(w: Any, op: Any) -> None:
 
 
 @inline
-def _join(flat: Any, w: Any, totals: Any, device: Any, now: Any, requests: Any) -> Any:
+def _join(flat: Any, w: Any, totals: Any, device: Any, now: Any, requests: Any, late: Any) -> Any:
     """Put the operations that became ready into their queues, in topological order.
 
     Returns the number of requests there are now.
@@ -293,7 +321,7 @@ def _join(flat: Any, w: Any, totals: Any, device: Any, now: Any, requests: Any) 
     for i in range(count):
         op = w.fresh[i]
         at = w.state[op] & _DEVICE_MASK if flat.broadcast else device
-        _enqueue(flat, w, op, at)
+        _enqueue(flat, w, op, at, late)
         if flat.booked:
             requests = _book(flat, w, totals, op, at, now, requests)
     return requests
@@ -518,13 +546,34 @@ def _end_operation(flat: Any, w: Any, totals: Any, device: Any, now: Any, reques
         w.running[device] = -2
         _push(w.heap, (now + flat.rest[op, device]) << flat.rank_bits | device)
     before = requests
-    if not flat.resting or op >= 0:
+    if not flat.pausing or op >= 0:
         requests = _finish(flat, w, totals, op, device, now, requests)
+    if flat.detailed:
+        _pause(flat, w, device, now, before, requests)
     _start_operation(flat, w, totals, device, now)
     if not flat.booked:
         for number in range(before, requests):
             _submit(flat, w, totals, number, now)
     return requests
+
+
+@inline
+def _pause(flat: Any, w: Any, device: Any, now: Any, first: Any, end: Any) -> None:
+    """Keep a device from computing for what it owes and for what it sends: requests first...end."""
+    pause = w.owed[device]
+    w.owed[device] = 0
+    for number in range(first, end):
+        pause += _occupancy(flat, 0, device, w.target[number], flat.size[w.tensor[number]])
+    if pause > 0:
+        w.running[device] = -2
+        _push(w.heap, (now + pause) << flat.rank_bits | device)
+
+
+@inline
+def _occupancy(flat: Any, side: Any, source: Any, target: Any, size: Any) -> Any:
+    """Nanoseconds for which a transfer keeps its sender (side 0) or receiver (1) from computing."""
+    seconds = flat.occupancy[side, source, target] + size * flat.occupancy[2, source, target]
+    return np.int64(np.rint(1e9 * seconds))
 
 
 @inline
@@ -545,7 +594,7 @@ def _finish(flat: Any, w: Any, totals: Any, op: Any, device: Any, now: Any, requ
         requests = _publish(flat, w, totals, tensor, device, requests)
         if not flat.blocks and w.uses[tensor] == 0:
             _free(flat, w, tensor, device)
-    return _join(flat, w, totals, device, now, requests)
+    return _join(flat, w, totals, device, now, requests, False)
 
 
 @inline
@@ -575,7 +624,10 @@ def _end_transfer(flat: Any, w: Any, totals: Any, number: Any, now: Any, request
     while edge >= 0:
         _receive(w, flat.consumer[edge])
         edge = w.chain[edge]
-    requests = _join(flat, w, totals, target, now, requests)
+    requests = _join(flat, w, totals, target, now, requests, True)
+    if flat.detailed and w.running[target] != -1:
+        size = flat.size[w.tensor[number]]
+        w.owed[target] += _occupancy(flat, 1, source, target, size)
     if flat.broadcast:
         for device in range(len(w.running)):
             _start_operation(flat, w, totals, device, now)
@@ -598,12 +650,16 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         w.used[device] = 0
         w.running[device] = -1
         w.last[device] = -1
+        w.load[device] = 0
+        w.owed[device] = 0
         totals.busy[device] = 0
     for op in range(len(devices)):
         at = devices[op]
         w.state[op] = flat.n_inputs[op] << _DEVICE_BITS | at
         w.ready_tail[at] += 1
         w.used[at] += flat.persistent[op]
+        if flat.timed:
+            w.load[at] += flat.duration[op, at]
         if flat.blocks:
             w.left[op] = flat.n_reads[op]
     start = 0
@@ -611,6 +667,8 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         w.ready_head[device] = start
         start += w.ready_tail[device]
         w.ready_tail[device] = w.ready_head[device]
+        w.late_head[device] = start - 1
+        w.late_tail[device] = start - 1
     for line in range(len(w.queue_head)):
         w.queue_head[line] = -1
     w.busy[0] = 0
@@ -627,15 +685,20 @@ def _reset(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
     requests = 0
     for op in range(len(devices)):
         if flat.n_inputs[op] == 0:
-            _enqueue(flat, w, op, devices[op])
+            _enqueue(flat, w, op, devices[op], True)
             if flat.booked:
                 requests = _book(flat, w, totals, op, devices[op], 0, requests)
     return requests
 
 
 @jit
-def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
-    """Simulate one placement: (nanoseconds, number of requests)."""
+def _simulate(flat: Any, w: Any, totals: Any, devices: Any, deadline: Any) -> Any:
+    """Simulate one placement: (nanoseconds, number of requests).
+
+    With a deadline (``timed``), a step that takes longer is broken off when a device cannot compute
+    the rest of its operations in time; its nanoseconds are those it takes at least, negated.
+    Longest paths to the end would hardly tell earlier (docs/baselines.md).
+    """
     requests = _reset(flat, w, totals, devices)
     n_devices = len(w.running)
     for device in range(n_devices):
@@ -647,16 +710,24 @@ def _simulate(flat: Any, w: Any, totals: Any, devices: Any) -> Any:
         now = key >> flat.rank_bits
         index = key & mask
         if index < n_devices:
+            if flat.timed:
+                least = now + w.load[index] - totals.busy[index]
+                if least > deadline:
+                    return -least, requests
             requests = _end_operation(flat, w, totals, index, now, requests)
         else:
             requests = _end_transfer(flat, w, totals, index - n_devices, now, requests)
+    if flat.timed and now > deadline:
+        return -now, requests
     return now, requests
 
 
 @jit
-def _simulate_many(flat: Any, w: Any, totals: Any, devices: Any, ends: Any, peaks: Any) -> None:
+def _simulate_many(
+    flat: Any, w: Any, totals: Any, devices: Any, deadlines: Any, ends: Any, peaks: Any
+) -> None:
     for i in range(len(devices)):
-        ends[i], _ = _simulate(flat, w, totals, devices[i])
+        ends[i], _ = _simulate(flat, w, totals, devices[i], deadlines[i])
         for device in range(peaks.shape[1]):
             peaks[i, device] = totals.peak[device]
 
@@ -680,19 +751,31 @@ def tails(graph: OpGraph, duration: NDArray[np.int64]) -> NDArray[np.int64]:
     return tail
 
 
+def _deadlines(seconds: Floats) -> NDArray[np.int64]:
+    """int64[batch]: the last nanosecond not after float64[batch] seconds, as step times count."""
+    last = np.floor(np.minimum(np.asarray(seconds, np.float64) * 1e9, 2.0**62)) + 1
+    for _ in range(2):
+        last -= last / 1e9 > seconds
+    return last.astype(np.int64)
+
+
 class Simulator:
     """Judge of placements of one problem (a :class:`suite.placer.Judge`)."""
 
     def __init__(
-        self, problem: Problem, policy: str = "fifo", semantics: Semantics = PLACEBENCH
+        self, problem: Problem, policy: str | None = None, semantics: Semantics = PLACEBENCH
     ) -> None:
-        """Prepare the arrays. ``policy`` is ``fifo`` or ``priority``; InputError otherwise."""
+        """Prepare the arrays. ``policy`` is ``fifo``, ``priority`` or ``stack``, by default the
+        machine's own; InputError otherwise.
+        """
+        policy = policy or own_policy(problem.machine, semantics)
         check_policy(policy, semantics)
         if problem.machine.n_devices > _DEVICE_MASK:
             raise InputError(f"{problem.machine.n_devices} devices; at most {_DEVICE_MASK}")
         self.problem = problem
         self.semantics = semantics
         self.layout = layout(problem, policy, semantics)
+        self._timed = self.layout._replace(timed=ON)
         self._spare: queue.SimpleQueue[tuple[Work, Totals]] = queue.SimpleQueue()
 
     def _scratch(self) -> tuple[Work, Totals]:
@@ -710,17 +793,39 @@ class Simulator:
     def record(self, devices: Ints) -> tuple[StepResult, Work, int]:
         """Simulate one placement: (result, scratch with all times, number of transfers)."""
         w, totals = self._scratch()
-        end, requests = _simulate(self.layout, w, totals, np.ascontiguousarray(devices, np.int32))
+        rows = np.ascontiguousarray(devices, np.int32)
+        end, requests = _simulate(self.layout, w, totals, rows, 0)
+        return self._result(int(end), totals), w, int(requests)
+
+    def _result(self, end: int, totals: Totals) -> StepResult:
         oom = self.semantics.full(totals.peak, self.problem.machine.memory)
-        return StepResult(int(end), totals.busy, totals.peak, totals.moved, oom), w, int(requests)
+        return StepResult(end, totals.busy, totals.peak, totals.moved, oom)
+
+    def run_until(self, devices: Ints, deadline: int) -> StepResult | TooLong:
+        """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
+        w, totals = self._scratch()
+        rows = np.ascontiguousarray(devices, np.int32)
+        end, _ = _simulate(self._timed, w, totals, rows, deadline)
+        return TooLong(deadline, int(-end)) if end < 0 else self._result(int(end), totals)
 
     def __call__(self, devices: Ints) -> Scores:
         """Simulate a batch, int[batch, ops], on all cores."""
         return self.batch(devices)
 
-    def batch(self, devices: Ints, threads: int | None = None) -> Scores:
-        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: all)."""
+    def within(self, devices: Ints, seconds: Floats) -> Scores:
+        """Simulate a batch, each up to float64[batch] seconds, on all cores."""
+        return self.batch(devices, seconds=seconds)
+
+    def batch(
+        self, devices: Ints, threads: int | None = None, seconds: Floats | None = None
+    ) -> Scores:
+        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: all).
+
+        With ``seconds``, float64[batch], steps that certainly take longer are broken off.
+        """
         rows = np.ascontiguousarray(devices, np.int32)
+        flat = self.layout if seconds is None else self._timed
+        deadlines = _deadlines(np.zeros(len(rows)) if seconds is None else seconds)
         ends = np.zeros(len(rows), np.int64)
         peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
         workers = threads or len(os.sched_getaffinity(0))
@@ -729,7 +834,7 @@ class Simulator:
         def chunk(start: int) -> None:
             part = slice(start, start + size)
             w, totals = self._scratch()
-            _simulate_many(self.layout, w, totals, rows[part], ends[part], peaks[part])
+            _simulate_many(flat, w, totals, rows[part], deadlines[part], ends[part], peaks[part])
             self._spare.put((w, totals))
 
         starts = range(0, len(rows), size)
@@ -739,5 +844,7 @@ class Simulator:
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(chunk, starts))
+        late = ends < 0
+        peaks[late] = -1
         oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
-        return Scores(ends / 1e9, oom, peaks)
+        return Scores(np.where(late, np.inf, ends / 1e9), oom, peaks)

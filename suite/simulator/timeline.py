@@ -76,7 +76,7 @@ class Timeline:
 
 
 def timeline(
-    problem: Problem, devices: Ints, policy: str = "fifo", semantics: Semantics = PLACEBENCH
+    problem: Problem, devices: Ints, policy: str | None = None, semantics: Semantics = PLACEBENCH
 ) -> Timeline:
     """Simulate one placement, int[ops], and keep all times."""
     return record(Simulator(problem, policy, semantics), devices)

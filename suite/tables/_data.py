@@ -45,14 +45,15 @@ def long_form(
         key = {"task": row.task, "gpus": row.gpus}
         for column in columns:
             rows += [
-                {**key, "column": column, **e} for e in _placer_entries(comparison, row, column)
+                {**key, "column": column, **e} for e in placer_entries(comparison, row, column)
             ]
         rows += [{**key, **entry} for entry in _task_entries(comparison, row)]
     frame = pd.DataFrame([*rows, *derived], columns=COLUMNS)
     return frame.astype({"n": "Int64", "evaluations": "Int64"})
 
 
-def _placer_entries(comparison: Comparison, row: Row, placer: str) -> Iterator[Entry]:
+def placer_entries(comparison: Comparison, row: Row, placer: str) -> Iterator[Entry]:
+    """Step time and peak memory of a placer in a row, as :func:`long_form` describes them."""
     ours, theirs = comparison.ours(row, placer), comparison.theirs(row, placer)
     records = comparison.of_cell(row, placer)
     low, high = ours.interval

@@ -31,21 +31,29 @@ def fidelity(records: pd.DataFrame) -> pd.DataFrame:
 
 def _row(record: pd.Series) -> tuple[object, ...]:
     simulated = record["simulated"].get("step_time", np.nan)
-    measured = record["step_time"] if record["status"] == "ok" else np.nan
-    low, high = median_interval(record["step_times"] if record["status"] == "ok" else ())
+    measured, low, high = measured_seconds(record)
     start = (*(record[c] for c in ("task", "machine", "backend", "virtual")), record["placer"])
     outcome = (record["seed"], record["status"], record["reason"])
     error = 100 * (simulated - measured) / measured
-    memory = _memory_error(record["simulated"].get("peak_memory", {}), record["peak_memory"])
+    peak, thought = fullest_peaks(record["simulated"].get("peak_memory", {}), record["peak_memory"])
+    memory = 100 * (thought / peak - 1)
     times = (measured, low, high, simulated, error)
     return (*start, *outcome, *times, memory, record["breakdown"])
 
 
-def _memory_error(simulated: dict[str, int], measured: dict[str, int]) -> float:
+def measured_seconds(record: pd.Series) -> tuple[float, float, float]:
+    """Median step time in seconds and its interval (bootstrap over the steps); NaN if it failed."""
+    if record["status"] != "ok":
+        return np.nan, np.nan, np.nan
+    return (float(record["step_time"]), *median_interval(record["step_times"]))
+
+
+def fullest_peaks(simulated: dict[str, int], measured: dict[str, int]) -> tuple[float, float]:
+    """Peak bytes of the device that was fullest in reality: (measured, simulated); NaN if none."""
     fullest = max(measured, key=lambda name: measured[name], default="")
     if fullest not in simulated or not measured[fullest]:
-        return float("nan")
-    return 100 * (simulated[fullest] / measured[fullest] - 1)
+        return np.nan, np.nan
+    return float(measured[fullest]), float(simulated[fullest])
 
 
 def valid(rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import pandas as pd
 
 from suite.comparison import Comparison, Row
@@ -9,12 +11,15 @@ from suite.metrics import metric
 from suite.outcome import Outcome, beside, best_of
 from suite.table import Section, Table
 from suite.tables import _notes as notes
-from suite.tables._data import long_form
+from suite.tables._columns import about, comparisons
+from suite.tables._data import Entry, long_form, placer_entries
 from suite.tables._gains import Gain, fastest, over_base
 from suite.tables._sections import bounds_section, graph_section, memory_section
 
 GRIDS = ("reference", "quick")
 """A cell comes from the first of them that has records of it."""
+RUN_GRIDS = ("gpu", *GRIDS)
+"""The grids of this table that may have been run for real, the one looked at first in front."""
 MACHINE = "k40"
 FITTED = {"cpu_only": "CPU Only", "gpu_only": "GPU Only"}
 """Columns whose published values the machine was fitted to (benchmarks/fit_machine.py)."""
@@ -41,6 +46,8 @@ MORE_LEARNED = {
 }
 """Our additional placers that learn."""
 PLACERS = PAPER | {LEARNED: "Hierarchical Planner"} | MORE | MORE_LEARNED
+FOOTNOTES = dict.fromkeys(FITTED, 1) | {"human_expert": 4, LEARNED: 6}
+"""Placer -> the note that its head refers to."""
 SECONDS = metric("step_time")
 
 TITLE = "HDP, Table 1: run time of one training step"
@@ -55,32 +62,58 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
     paper = published[published["paper"] == "HDP"]
     hdp = Comparison.of(records, paper[paper["table"] == "1"], PLACERS, GRIDS, MACHINE)
+    real = comparisons(records, hdp.printed, RUN_GRIDS)
     gains = {row: _reduction(hdp, row) for row in hdp.rows}
     sections = (
-        _main(hdp, gains),
+        _main(hdp, real, gains),
         bounds_section(hdp, MORE, 9),
         _learned(hdp),
         graph_section(hdp, paper[paper["table"] == "models"]),
         memory_section(hdp, PAPER | {LEARNED: PLACERS[LEARNED]} | MORE),
     )
-    data = long_form(hdp, list(PLACERS), (gain.entry() for gain in gains.values()))
-    return Table(TITLE, LEAD, sections, _notes(hdp), data, hdp.expected, hdp.found)
+    entries = [entry for head, one in real.items() for entry in _measured(head, one)]
+    entries += [gain.entry() for gain in gains.values()]
+    data = long_form(hdp, list(PLACERS), entries)
+    found = about({head: one.records for head, one in real.items()})
+    return Table(TITLE, LEAD, sections, (*_notes(hdp), *found), data, hdp.expected, hdp.found)
 
 
-def _main(hdp: Comparison, gains: dict[Row, Gain]) -> Section:
-    heads = ("CPU Only [1]", "GPU Only [1]", "#GPUs", "Human Expert [4]", "Scotch", "MinCut")
-    header = ("Tasks", *heads, "Hierarchical Planner [6]", "Runtime Reduction [6]")
+def _main(hdp: Comparison, real: dict[str, Comparison], gains: dict[Row, Gain]) -> Section:
+    """The paper's table; behind each simulated column one for each backend in ``real``."""
+    heads = [head for placer in [*PAPER, LEARNED] for head in _heads(placer, real)]
+    heads.insert(len(FITTED) * (1 + len(real)), "#GPUs")
+    header = ("Tasks", *heads, "Runtime Reduction [6]")
     rows = []
     for row in hdp.rows:
-        ours = {placer: hdp.ours(row, placer) for placer in [*PAPER, LEARNED]}
-        best = best_of(ours, SECONDS)
-        cells = [
-            beside(_text(placer, outcome), outcome, hdp.theirs(row, placer), placer == best)
-            for placer, outcome in ours.items()
-        ]
-        cells.insert(len(FITTED), str(row.gpus))
-        rows.append((row.label, *cells, gains[row].text(ours[LEARNED])))
+        columns = [_cells(one, row) for one in (hdp, *real.values())]
+        cells = [cell for same_placer in zip(*columns, strict=True) for cell in same_placer]
+        cells.insert(len(FITTED) * (1 + len(real)), str(row.gpus))
+        rows.append((row.label, *cells, gains[row].text(hdp.ours(row, LEARNED))))
     return Section("The paper's table", header, tuple(rows))
+
+
+def _heads(placer: str, real: Iterable[str]) -> list[str]:
+    note = f" [{FOOTNOTES[placer]}]" if placer in FOOTNOTES else ""
+    return [PLACERS[placer] + note, *(f"{PLACERS[placer]}, {head}" for head in real)]
+
+
+def _cells(one: Comparison, row: Row) -> list[str]:
+    """The paper's placers, as simulated or as one backend measured them; the best in bold."""
+    ours = {placer: one.ours(row, placer) for placer in [*PAPER, LEARNED]}
+    best = best_of(ours, SECONDS)
+    return [
+        beside(_text(placer, outcome), outcome, one.theirs(row, placer), placer == best)
+        for placer, outcome in ours.items()
+    ]
+
+
+def _measured(head: str, one: Comparison) -> Iterator[Entry]:
+    """Long-form entries of a backend's columns, whose metrics name backend and machine."""
+    for row in one.rows:
+        for placer in [*PAPER, LEARNED]:
+            key = {"task": row.task, "gpus": row.gpus, "column": placer}
+            for entry in placer_entries(one, row, placer):
+                yield {**key, **entry, "metric": f"{entry['metric']}, {head}"}
 
 
 def _text(placer: str, ours: Outcome) -> str:

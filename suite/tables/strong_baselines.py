@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from suite.cell import Cell
+from suite.cell import SIMULATOR, Cell
 from suite.grid import load_grid
 from suite.metrics import metric
 from suite.outcome import Outcome, word
 from suite.table import Section, Table
+from suite.tables._columns import about, backends
 from suite.tables._notes import failures, provenance
 
 GRID, RACE = "strong", "race"
@@ -35,7 +36,8 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     ours = records[records["grid"].isin([GRID, RACE])]
     strong, race = (ours[ours["grid"] == grid] for grid in (GRID, RACE))
     tasks = list(dict.fromkeys(cell.task for cell in cells if cell.grid == GRID))
-    sections = [_task(task, strong, [c for c in cells if c.grid == GRID]) for task in tasks]
+    real = backends(records, [GRID])
+    sections = [_task(task, strong, [c for c in cells if c.grid == GRID], real) for task in tasks]
     race_cells = [cell for cell in cells if cell.grid == RACE]
     columns = ["grid", "task", "gpus", "placer", "status", "step_time", "lower_bound"]
     return Table(
@@ -46,6 +48,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
             f"{len(ours)} of {len(cells)} records are there.",
             *failures(ours),
             *provenance(ours),
+            *about(real),
         ),
         ours[[*columns, "evaluations", "wall_seconds", "cpu_seconds"]],
         len(cells),
@@ -53,19 +56,28 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     )
 
 
-def _task(task: str, records: pd.DataFrame, cells: Sequence[Cell]) -> Section:
-    here = records[records["task"] == task]
+def _task(
+    task: str, records: pd.DataFrame, cells: Sequence[Cell], real: Mapping[str, pd.DataFrame]
+) -> Section:
+    """A row a placer; for each number of GPUs a column, and one for each backend in ``real``."""
     counts = sorted({cell.gpus for cell in cells if cell.task == task})
     placers = list(dict.fromkeys(cell.placer for cell in cells if cell.task == task))
-    valid = here[here["status"] == "ok"]
-    best = {n: valid[valid["gpus"] == n]["step_time"].min() for n in counts}
-    rows = []
-    for placer in placers:
-        mine = here[here["placer"] == placer]
-        rows.append((placer, *(_cell(mine[mine["gpus"] == n], best[n]) for n in counts)))
-    bounds = (_bound(here[here["gpus"] == n]) for n in counts)
+    columns = {}
+    for n in counts:
+        columns[f"{n} GPUs"] = _of(records, task, n)
+        columns |= {f"{n} GPUs, {head}": _of(made, task, n) for head, made in real.items()}
+    best = {head: _valid(here)["step_time"].min() for head, here in columns.items()}
+    rows = [
+        (placer, *(_cell(here[here["placer"] == placer], best[h]) for h, here in columns.items()))
+        for placer in placers
+    ]
+    bounds = (_bound(here) for here in columns.values())
     rows.append(("lower bound", *(f"{b:.3f}" if b == b else "missing" for b in bounds)))
-    return Section(task, ("placer", *(f"{n} GPUs" for n in counts)), tuple(rows))
+    return Section(task, ("placer", *columns), tuple(rows))
+
+
+def _valid(records: pd.DataFrame) -> pd.DataFrame:
+    return records[records["status"] == "ok"]
 
 
 def _cell(records: pd.DataFrame, best: float) -> str:
@@ -82,6 +94,7 @@ def _cell(records: pd.DataFrame, best: float) -> str:
 
 def _race(race: pd.DataFrame, records: pd.DataFrame, cells: Sequence[Cell]) -> Section:
     labels = list(dict.fromkeys(cell.placer for cell in cells))
+    records = records[records["backend"] == SIMULATOR]
     rows = []
     for task, gpus in dict.fromkeys((cell.task, cell.gpus) for cell in cells):
         here = _of(race, task, gpus)

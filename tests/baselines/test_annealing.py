@@ -85,6 +85,17 @@ def test_the_same_seed_gives_the_same_placement() -> None:
     assert hash_of(3) == hash_of(3)
 
 
+def test_breaking_off_slow_steps_changes_nothing() -> None:
+    problem = six_ops()
+    patient = Simulator(problem).batch
+    searches = [Search(problem, judge, 5) for judge in (Simulator(problem), lambda d: patient(d))]
+    hashes = [Annealing(evaluations=400).place(problem, search).hash for search in searches]
+    assert hashes[0] == hashes[1]
+    assert searches[0].evaluations == searches[1].evaluations
+    steps = [[(n, best) for n, _, best in search.history] for search in searches]
+    assert steps[0] == steps[1]
+
+
 def test_ends_when_its_seconds_are_over() -> None:
     problem = six_ops()
     search = Search(problem, Simulator(problem), 0, max_seconds=1.0)

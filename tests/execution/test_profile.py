@@ -6,11 +6,12 @@ from small_steps import cpus, layers
 
 from suite.errors import InputError
 from suite.execution.cluster import ClusterBackend
-from suite.execution.links import fit_link
+from suite.execution.links import fit_link, fit_occupancy
 from suite.execution.profiler import (
     machine_toml,
     measure_device,
     measure_link,
+    measure_occupancy,
     measure_ops,
     pairs,
 )
@@ -39,14 +40,41 @@ def test_transfers_that_get_faster_with_size_are_refused():
         fit_link(np.array([1.0, 100.0]), np.array([1.0, 0.5]))
 
 
+def test_what_a_transfer_occupies_is_found_exactly():
+    sizes = np.array([4.0, 1e4, 1e6, 1e7])
+    found = fit_occupancy(sizes, 4e-5 + sizes / 3e9, 2e-5 + sizes / 3e9)
+    assert found.send_overhead == pytest.approx(4e-5)
+    assert found.receive_overhead == pytest.approx(2e-5)
+    assert found.copy_bandwidth == pytest.approx(3e9)
+    assert found.error < 1e-9
+
+
+def test_transfers_that_occupy_nobody_are_free():
+    """What noise makes negative is nothing."""
+    free = fit_occupancy(np.array([4.0, 1e6]), np.array([-1e-6, 0.0]), np.array([0.0, -2e-6]))
+    assert (free.send_overhead, free.receive_overhead, free.copy_bandwidth) == (0, 0, np.inf)
+
+
 def test_this_host_becomes_a_machine(tmp_path):
     small = layers(tmp_path)
     with ClusterBackend(cpus(2)) as backend:
         figures = [measure_device(backend, i, tmp_path) for i in range(2)]
-        fits = {(s, t): measure_link(backend, s, t, tmp_path) for s, t in pairs(cpus(2))}
+        fits = {
+            (s, t): (
+                measure_link(backend, s, t, tmp_path),
+                measure_occupancy(backend, s, t, tmp_path),
+            )
+            for s, t in pairs(cpus(2))
+        }
         times = measure_ops(backend, small.graph, small.step, 0, 0)
-    (tmp_path / "here.toml").write_text(machine_toml("here", cpus(2), figures, fits, "a test"))
+    (tmp_path / "here.toml").write_text(
+        machine_toml("here", cpus(2), figures, fits, "a test", "stack")
+    )
     machine = Machine.load(tmp_path / "here.toml")
+    assert machine.dispatch == "stack"
+    for link in machine.link_of.values():
+        assert 1e-6 < link.send_overhead + link.receive_overhead < 1e-2
+        assert 1e8 < link.copy_bandwidth < 1e12
     for device in machine.devices:
         assert 1e8 < device.peak_flops < 1e14
         assert 1e8 < device.memory_bandwidth < 1e13

@@ -8,19 +8,20 @@ from strategies import placed, problems, random_devices
 
 from suite.errors import InputError
 from suite.simulator.reference import simulate
+from suite.simulator.result import POLICIES
 from suite.simulator.semantics import PRESETS
 from suite.simulator.step import Simulator
 
 
 @settings(max_examples=400, deadline=None)
-@given(placed(), st.sampled_from(["fifo", "priority"]))
+@given(placed(), st.sampled_from([None, *POLICIES]))
 def test_compiled_equals_reference(case, policy):
     problem, devices = case
     assert Simulator(problem, policy).run(devices).same_as(simulate(problem, devices, policy))
 
 
 @settings(max_examples=100, deadline=None)
-@given(placed(max_ops=40, min_gpus=2), st.sampled_from(["fifo", "priority"]))
+@given(placed(max_ops=40, min_gpus=2), st.sampled_from([None, *POLICIES]))
 def test_compiled_equals_reference_on_larger_graphs(case, policy):
     problem, devices = case
     assert Simulator(problem, policy).run(devices).same_as(simulate(problem, devices, policy))
@@ -48,7 +49,7 @@ def test_a_batch_is_its_placements_one_by_one(problem, threads):
 
 
 def test_an_unknown_policy_is_refused():
-    with pytest.raises(ValueError, match="fifo, priority"):
+    with pytest.raises(ValueError, match="fifo, priority, stack"):
         Simulator(None, "lifo")
 
 

@@ -76,7 +76,9 @@ def test_channels_carry_one_transfer_at_a_time(case):
 @given(CASES)
 def test_the_step_ends_with_its_last_operation_or_transfer(case):
     t = timeline(*case)
-    assert max(t.end.max(), t.arrived.max(initial=0)) == t.result.nanoseconds
+    last = max(t.end.max(), t.arrived.max(initial=0))
+    assert last <= t.result.nanoseconds  # a last pause of its sender may follow
+    assert last == t.result.nanoseconds or t.problem.machine.occupied
 
 
 @settings(max_examples=150, deadline=None)
@@ -94,7 +96,11 @@ def test_no_device_idles_while_an_operation_is_ready(case):
         here = readers[t.devices[readers] == target]
         ready[here] = np.maximum(ready[here], at)
     for op in np.flatnonzero(t.start > ready):
-        assert t.start[op] in t.end[t.devices == t.devices[op]]
+        ended = t.end[t.devices == t.devices[op]]
+        if t.problem.machine.occupied:  # it may have paused after that
+            assert (ended <= t.start[op]).any()
+        else:
+            assert t.start[op] in ended
 
 
 @settings(max_examples=100, deadline=None)

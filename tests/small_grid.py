@@ -1,0 +1,67 @@
+"""A grid of a small captured step on two CPUs of this host, to be simulated and run for real."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from command_line import placebench
+from small_steps import layers
+
+from suite.graph_file import save_graph
+
+MACHINE = """
+name = "pair"
+[[device]]
+name = "cpu:0"
+kind = "cpu"
+memory = "1 GB"
+peak_flops = 1e10
+memory_bandwidth = 1e10
+launch_overhead = 2e-6
+[[device]]
+name = "cpu:1"
+kind = "cpu"
+memory = "1 GB"
+peak_flops = 1e10
+memory_bandwidth = 1e10
+launch_overhead = 2e-6
+[[link]]
+bandwidth = 1e9
+latency = 1e-4
+"""
+_GRID = """
+machine = "pair"
+cpus = 2
+[budget]
+timeout = 60
+[[task]]
+name = "layers"
+graph = "layers.npz"
+gpus = 0
+"""
+
+
+def prepare(folder: Path, placers: dict[str, int]) -> None:
+    """Write ``mine.toml`` (placer -> seeds), its graph, and ``cache`` with its machine."""
+    machines = folder / "cache" / "machines"
+    machines.mkdir(parents=True)
+    (machines / "pair.toml").write_text(MACHINE)
+    save_graph(layers(folder).graph, folder / "layers.npz")
+    tables = [f'[[placer]]\nname = "{name}"\nseeds = {n}\n' for name, n in placers.items()]
+    (folder / "mine.toml").write_text(_GRID + "".join(tables))
+
+
+def run(folder: Path, *arguments: str):
+    """Run placebench with the machine of ``folder``."""
+    path = os.pathsep.join(p for p in sys.path if p)
+    cache = {"PYTHONPATH": path, "PLACEBENCH_CACHE": str(folder / "cache")}
+    return placebench(*arguments, env=os.environ | cache)
+
+
+def bench(folder: Path, *arguments: str):
+    """Run the grid; records go to ``folder/r``."""
+    return run(
+        folder, "bench", str(folder / "mine.toml"), "--output", str(folder / "r"), *arguments
+    )

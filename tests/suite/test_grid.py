@@ -1,0 +1,56 @@
+"""Grids on a machine that is a host to be profiled: what is said where there is no profile."""
+
+import pytest
+
+from suite.cli import main
+from suite.grid import known_grids, planned_cells
+
+MACHINE = """
+[[device]]
+name = "cpu:0"
+kind = "cpu"
+memory = "1 GB"
+peak_flops = 1e10
+memory_bandwidth = 1e10
+launch_overhead = 2e-6
+"""
+
+
+@pytest.fixture
+def machines(tmp_path, monkeypatch):
+    """The folder of profiled machines, empty."""
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path))
+    (tmp_path / "machines").mkdir()
+    return tmp_path / "machines"
+
+
+def trouble(capsys, *arguments):
+    assert main(["bench", *arguments]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_a_missing_profile_is_told_with_the_command_that_makes_it(machines, tmp_path, capsys):
+    line = trouble(capsys, "measured", "--backend", "cluster", "--output", str(tmp_path / "r"))
+    assert line.endswith(
+        "machine 'two_cores' is this host, measured; run placebench profile two_cores --cpus 2"
+        " --task rnnlm_small --task nmt_2_small --task nmt_4_small --task inception_v3"
+    )
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_profile_of_other_devices_is_refused(machines, capsys):
+    (machines / "two_cores.toml").write_text(MACHINE)
+    assert "two_cores has 1 CPUs, not 2; profile it with --cpus 2" in trouble(capsys, "measured")
+
+
+def test_a_machine_named_on_the_command_line_needs_no_profile(machines, tmp_path, capsys):
+    here = ("measured", "--machine", "k40", "--only", "nothing", "--output", str(tmp_path))
+    assert "no cell of measured has 'nothing'" in trouble(capsys, *here)
+
+
+@pytest.mark.parametrize("name", known_grids())
+def test_what_a_grid_plans_is_known_without_its_machine(name, machines):
+    cells = planned_cells(name)
+    assert len(set(cells)) == len(cells) > 0
+    assert {cell.grid for cell in cells} == {name}
