@@ -1,8 +1,8 @@
 """Proven lower bounds on the simulated step time, for the semantics named ``placebench``.
 
 Each part relaxes something; none can exceed the step time of any valid placement. Operations that
-start late and are followed by much more are the third relaxation's subject: a step must last a
-head, then their work shared out over all devices, then a tail.
+start late and are followed by much more are the window's subject: a step must last a head, then
+their work shared out over all devices, then a tail.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.arrays import Bools
 from suite.load import Load
 from suite.problem import Problem
 from suite.reach import NEVER, heads_and_tails
+from suite.serial import serial_heads_and_tails
 from suite.simulator.durations import nanoseconds
 from suite.window import window_bound
 
@@ -34,10 +36,11 @@ class Bound:
     """Seconds of each relaxation:
 
     ``critical_path``: the longest path, every operation where it is best off, transfers that no
-    placement avoids included. ``load``: the work, shared out at will. ``class``: one colocation
-    class, all on one device. ``window``: head + work + tail. ``load_memory``: ``load`` with
-    variables within the memories; it holds only for placements that fit, is infinite when
-    none does, and is therefore not in ``seconds``.
+    placement avoids included. ``load``: the work, shared out at will. ``serial``: the longest
+    path when what joins it runs one after the other or is transferred. ``class``: one
+    colocation class, all on one device. ``window``: head + work + tail. ``load_memory``:
+    ``load`` with variables within the memories; it holds only for placements that fit, is
+    infinite when none does, and is therefore not in ``seconds``.
     """
 
 
@@ -52,12 +55,13 @@ def lower_bound(problem: Problem) -> Bound:
         return Bound(0.0, "critical_path", {"critical_path": 0.0})
     allowed = problem.allowed[graph.colocation]
     durations = np.where(allowed, nanoseconds(problem.seconds), 0)
-    heads, tails = heads_and_tails(problem, durations)
+    path = _longest(allowed, durations, *heads_and_tails(problem, durations))
+    heads, tails = serial_heads_and_tails(problem, durations)
     load = Load.of(problem, durations)
-    whole = np.where(allowed, heads + durations + tails, NEVER)
     found = {
-        "critical_path": float(whole.min(axis=1).max()),
+        "critical_path": path,
         "load": load.least()[0],
+        "serial": _longest(allowed, durations, heads, tails),
         "class": _class_bound(problem, durations, heads, tails),
         "window": window_bound(problem, durations, heads.min(axis=1), tails.min(axis=1)),
     }
@@ -66,6 +70,16 @@ def lower_bound(problem: Problem) -> Bound:
     parts = {name: value / 1e9 for name, value in found.items()}
     memory = max(load.least_within_memory() / 1e9, parts["load"])
     return Bound(best / 1e9, kind, parts | {"load_memory": memory})
+
+
+def _longest(
+    allowed: Bools,
+    durations: NDArray[np.int64],
+    heads: NDArray[np.int64],
+    tails: NDArray[np.int64],
+) -> float:
+    """Head, operation and tail, each operation where that is least."""
+    return float(np.where(allowed, heads + durations + tails, NEVER).min(axis=1).max())
 
 
 def _class_bound(

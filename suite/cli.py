@@ -13,7 +13,7 @@ from suite.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
     *("bench", "report", "place", "simulate", "graph", "workload"),
-    *("profile", "serve", "fidelity", "verify", "rescore", "gate", "list"),
+    *("profile", "serve", "fidelity", "verify", "rescore", "rebound", "gate", "list"),
 )
 
 EXAMPLES = """examples:

@@ -54,9 +54,7 @@ def _simulated_again(results: Path) -> Iterator[tuple[Path, Record, Record, str]
 
 
 def _judged_again(record: Record, path: Path) -> Record:
-    problem = _problem(record, path)
-    if problem.graph.fingerprint != record["graph"]["fingerprint"]:
-        raise InputError("the graph is another one now (model, TensorFlow or capture have changed)")
+    problem = recorded_problem(record, path)
     placement = Placement.of(problem, read_devices(path))
     again: Record = json.loads(json.dumps(judged(problem, placement, record["semantics"])))
     return again
@@ -74,12 +72,15 @@ def _difference(record: Record, again: Record) -> str:
     return f"simulated again, {', '.join(wrong)} differ" if wrong else ""
 
 
-def _problem(record: Record, path: Path) -> Problem:
-    """The recorded problem; InputError if the record does not name one."""
+def recorded_problem(record: Record, path: Path) -> Problem:
+    """The problem of the record at ``path``; InputError if it names none or it has changed."""
     try:
         cell, graph = record["cell"], record["graph"]["fingerprint"]
         kept = kept_graph(path.absolute().parents[4], cell["task"], graph)
         file = str(kept) if kept.exists() else None
-        return make_problem(cell["task"], cell["machine"], cell["gpus"], file)
+        problem = make_problem(cell["task"], cell["machine"], cell["gpus"], file)
     except (KeyError, TypeError, IndexError):
         raise InputError(f"{path} does not name its problem; run the cell again") from None
+    if problem.graph.fingerprint != graph:
+        raise InputError("the graph is another one now (model, TensorFlow or capture have changed)")
+    return problem

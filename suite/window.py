@@ -9,7 +9,7 @@ from suite.arrays import Floats
 from suite.load import Load, priced
 from suite.problem import Problem
 
-THRESHOLDS = 24
+THRESHOLDS = 96
 """Heads, and tails, tried."""
 _FACTORS = (0.0625, 0.125, 0.25, 0.5, 0.7, 0.85, 1.2, 1.4, 2.0, 4.0, 8.0, 16.0)
 

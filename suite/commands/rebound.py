@@ -1,0 +1,40 @@
+"""placebench rebound: recorded lower bounds, brought up to date."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from suite.commands._common import command
+from suite.errors import InputError
+
+
+def add(parsers: Any) -> None:
+    """Declare the arguments."""
+    parser = command(
+        parsers,
+        "rebound",
+        "Compute the lower bound (docs/bounds.md) of recorded problems again, where it has become"
+        " tighter since. Nothing is searched or simulated, nothing else changes.",
+        "  placebench rebound\n  placebench rebound results/quick",
+    )
+    parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what is left as it is; 1 when something is."""
+    from suite.rebound import rebound
+
+    counts: Counter[str] = Counter()
+    for path, outcome in rebound(arguments.results):
+        known = outcome in ("changed", "same")
+        counts[outcome if known else "left"] += 1
+        if not known:
+            print(f"{path}: {outcome}")
+    if not counts:
+        raise InputError(f"no records with a bound below {arguments.results}; run bench first")
+    changed, same, left = (counts[outcome] for outcome in ("changed", "same", "left"))
+    print(f"{changed} records bounded anew, {same} had the same bound, {left} left as they are")
+    return 1 if left else 0

@@ -1,0 +1,60 @@
+"""Recorded bounds are brought up to date, and nothing else."""
+
+import json
+
+import pytest
+from command_line import write_grid
+
+from suite.cli import main
+
+
+@pytest.fixture
+def results(tmp_path):
+    grid = write_grid(tmp_path / "g.toml", {"gpu_only": 1, "random": 2})
+    assert main(["bench", str(grid), "--output", str(tmp_path / "r"), "--workers", "0"]) == 0
+    return tmp_path / "r"
+
+
+def edit(path, **fields):
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def test_older_bounds_are_replaced_and_nothing_else(results, capsys):
+    paths = sorted(results.rglob("seed*.json"))
+    whole = [json.loads(path.read_text()) for path in paths]
+    edit(paths[0], lower_bound=1e-9, bound_kind="load")
+    edit(paths[1], bound_kind="load" if whole[1]["bound_kind"] != "load" else "window")
+    untouched = paths[2].read_bytes()
+    assert main(["rebound", str(results)]) == 0
+    assert "2 records bounded anew, 1 had the same bound" in capsys.readouterr().out
+    assert [json.loads(path.read_text()) for path in paths] == whole
+    assert paths[2].read_bytes() == untouched
+    assert main(["verify", str(results)]) == 0
+    assert main(["rebound", str(paths[0])]) == 0
+    assert "0 records bounded anew, 1 had" in capsys.readouterr().out
+
+
+def test_records_without_a_bound_stay_without(results, capsys):
+    first, *_ = sorted(results.rglob("seed*.json"))
+    edit(first, semantics="grappler", lower_bound=None, bound_kind="")
+    before = first.read_bytes()
+    assert main(["rebound", str(results)]) == 0
+    assert "0 records bounded anew, 2 had" in capsys.readouterr().out
+    assert first.read_bytes() == before
+
+
+def test_a_changed_graph_and_a_damaged_record_are_left_and_told(results, capsys):
+    first, second, _ = sorted(results.rglob("seed*.json"))
+    graph = json.loads(first.read_text())["graph"]
+    edit(first, graph=graph | {"fingerprint": "0" * 16}, lower_bound=1.0)
+    second.write_text("{")
+    assert main(["rebound", str(results)]) == 1
+    printed = capsys.readouterr().out
+    assert f"{second}: " in printed
+    assert "1 had the same bound, 2 left as they are" in printed
+    assert json.loads(first.read_text())["lower_bound"] == 1.0
+
+
+def test_without_records_it_says_so(tmp_path, capsys):
+    assert main(["rebound", str(tmp_path)]) == 2
+    assert "run bench first" in capsys.readouterr().err
