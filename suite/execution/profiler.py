@@ -40,6 +40,8 @@ HOPS = 20
 BESIDE = {4: 10, 4_096: 10, 65_536: 10, 1_048_576: 1, 8_388_608: 1}
 """Transfers of each size (bytes) beside each of 20 matrix products: how long they take is in the
 noise of what they are beside, unless there are many of the small ones."""
+ROUNDS = 3
+"""How often the operations of a task are timed."""
 _TIMING = Timing(steps=15, discarded=5, traced=5, timeout=600)
 
 
