@@ -80,7 +80,8 @@ def _first_grid(records: pd.DataFrame) -> pd.DataFrame:
 def _style(number: int) -> dict[str, Any]:
     import matplotlib
 
-    colour = matplotlib.colormaps["tab20"](number % 20)
+    # Marker and filling come back after 20: the colours are shifted then.
+    colour = matplotlib.colormaps["tab20"]((number + number // 20 * 7) % 20)
     hollow = number // len(LOOKS) % 2 == 1
     return {"color": colour, "markerfacecolor": "white" if hollow else colour}
 
