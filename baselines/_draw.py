@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.problem import Problem
+from suite.core.problem import Problem
 
 
 def draw(problem: Problem, rng: np.random.Generator, count: int) -> NDArray[np.int32]:

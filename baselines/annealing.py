@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines._critical import Tracer
-from baselines._moves import Moves
-from suite.errors import BudgetExhausted, InputError, Unsupported
-from suite.isolated import NativeCrash
-from suite.placement import Placement
-from suite.placer import Scores, Search
-from suite.problem import Problem
-from suite.registry import make_placer
+from baselines.local_search.critical_chain import Tracer
+from baselines.local_search.moves import Moves
+from suite.core.errors import BudgetExhausted, InputError, Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.core.scores import Scores
+from suite.search.placer import Search
+from suite.search.registry import make_placer
+from suite.search.subprocess_call import NativeCrash
 
 Classes = NDArray[np.int64]
 DEFAULT = 4000

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines._draw import draw
-from suite.errors import BudgetExhausted, InputError
-from suite.placement import Placement
-from suite.placer import Scores, Search
-from suite.problem import Problem
+from suite.core.errors import BudgetExhausted, InputError
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.core.scores import Scores
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

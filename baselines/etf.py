@@ -1,20 +1,20 @@
 """ETF: earliest task first (Hwang, Chow, Anger and Lee 1989), longest path to the end on ties.
 
 The textbook's model: every transfer takes latency + bytes / bandwidth and waits for no other.
-Inserting into gaps is implied: starts never decrease (:mod:`baselines._earliest`).
+Inserting into gaps is implied: starts never decrease (:mod:`baselines.list_scheduling.earliest`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from baselines._earliest import earliest_first
-from baselines._ranks import by_upward_rank
-from baselines._units import units
-from suite.errors import Unsupported
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.list_scheduling.earliest import earliest_first
+from baselines.list_scheduling.ranks import by_upward_rank
+from baselines.list_scheduling.units import units
+from suite.core.errors import Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

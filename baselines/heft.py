@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from baselines._list import commit, finish, fits, prepare
-from baselines._ranks import by_upward_rank
-from baselines._slots import first_fit
-from baselines._units import units
-from suite.errors import Unsupported
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.list_scheduling.gaps import first_fit
+from baselines.list_scheduling.list_scheduler import commit, finish, fits, prepare
+from baselines.list_scheduling.ranks import by_upward_rank
+from baselines.list_scheduling.units import units
+from suite.core.errors import Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

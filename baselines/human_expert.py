@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suite.errors import Unsupported
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from suite.core.errors import Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

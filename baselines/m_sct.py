@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from baselines._earliest import earliest_first
-from baselines._favourites import favourites
-from baselines._units import units
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.list_scheduling.earliest import earliest_first
+from baselines.list_scheduling.sct_lp import favourites
+from baselines.list_scheduling.units import units
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

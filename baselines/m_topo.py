@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from baselines._memory import class_bytes, home_devices
-from suite.errors import Unsupported
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.list_scheduling.memory import class_bytes, home_devices
+from suite.core.errors import Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

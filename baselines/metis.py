@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from baselines._question import ask
-from suite.errors import InputError
-from suite.isolated import call
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.partitioning.problem import ask
+from suite.core.errors import InputError
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
+from suite.search.subprocess_call import call
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Metis:
             return question.placement(np.zeros(int(question.asked.sum()), np.int64))
         answer = call(
             "metis",
-            "baselines._metis:k_way",
+            "baselines.partitioning.metis:k_way",
             {
                 "offsets": question.offsets,
                 "neighbours": question.neighbours,

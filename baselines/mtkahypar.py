@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from baselines._nets import nets
-from baselines._question import homes_outside
-from baselines._quotient import integer_loads
-from suite.errors import InputError, Unsupported
-from suite.isolated import call
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.partitioning.class_graph import integer_loads
+from baselines.partitioning.hypergraph import nets
+from baselines.partitioning.problem import homes_outside
+from suite.core.errors import InputError, Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
+from suite.search.subprocess_call import call
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,6 @@ class MtKaHyPar:
             "seed": search.rng.integers(2**30),
             "parts": len(gpus),
         }
-        answer = call("mtkahypar", "baselines._hypergraph:connectivity", question)
+        answer = call("mtkahypar", "baselines.partitioning.mtkahypar:connectivity", question)
         homes[free] = gpus[answer["parts"]]
         return Placement.of_classes(problem, homes)

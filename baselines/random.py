@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from baselines._draw import draw
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice, product
 from typing import Any
 
-from suite.errors import BudgetExhausted, InputError
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
-from suite.registry import make_placer
+from suite.core.errors import BudgetExhausted, InputError
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
+from suite.search.registry import make_placer
 
 
 @dataclass(frozen=True)

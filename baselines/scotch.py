@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from baselines._scotch import check_parameters, place_with_scotch
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.partitioning.scotch import check_parameters, place_with_scotch
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import numpy as np
 
 from baselines import _moves
 from baselines.annealing import Annealing
-from suite.placer import Search
-from suite.problem import Problem
-from suite.registry import task
-from suite.run import make_problem
+from suite.bench.run_cell import make_problem
+from suite.core.problem import Problem
+from suite.search.placer import Search
+from suite.search.registry import task
 from suite.simulator.step import Simulator
 
 TASKS = ("inception_v3", "resnet_152", "rnnlm", "nmt_2", "nmt_4")

@@ -9,10 +9,10 @@ import itertools
 
 import numpy as np
 
-from suite.bounds import lower_bound
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.bounds.lower_bound import lower_bound
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 from suite.simulator.step import Simulator
 
 GRAPHS = 15
@@ -41,7 +41,7 @@ def random_problem(seed: int, ops: int, gpus: int, transfer: float) -> Problem:
         tensor_bytes=100,
         seconds={"cpu": cpu, "gpu": gpu},
     )
-    machine = Machine.from_table({"name": "random", "device": devices, "link": [link]})
+    machine = machine_from_table({"name": "random", "device": devices, "link": [link]})
     return Problem.create(graph, machine)
 
 

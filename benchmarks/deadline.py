@@ -13,11 +13,12 @@ import time
 import numpy as np
 
 from baselines.annealing import Annealing
-from suite.arrays import Floats, Ints
-from suite.placer import Scores, Search
-from suite.problem import Problem
-from suite.registry import task
-from suite.run import make_problem
+from suite.bench.run_cell import make_problem
+from suite.core.arrays import Floats, Ints
+from suite.core.problem import Problem
+from suite.core.scores import Scores
+from suite.search.placer import Search
+from suite.search.registry import task
 from suite.simulator.step import Simulator
 from suite.simulator.timeline import record
 

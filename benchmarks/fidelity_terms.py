@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.arrays import Floats, Ints
+from suite.bench.record import read_devices, read_record
+from suite.bench.run_cell import make_problem
+from suite.core.arrays import Floats, Ints
+from suite.core.machine import Machine
+from suite.core.placement import Placement
+from suite.core.problem import Problem
 from suite.fidelity.agreement import spearman
-from suite.machine import Machine
-from suite.placement import Placement
-from suite.problem import Problem
-from suite.record import read_devices, read_record
-from suite.run import make_problem
 from suite.simulator.step import Simulator
 
 

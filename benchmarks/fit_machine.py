@@ -18,11 +18,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.optimize import minimize
 
-from suite.cache import load_graph
-from suite.costs import HOST_TYPES, op_class
-from suite.graph import OpGraph
-from suite.machine import MACHINES, OP_CLASSES, Machine
-from suite.problem import Problem
+from suite.capture.cache import load_graph
+from suite.core.costs import HOST_TYPES, op_class
+from suite.core.graph import OpGraph
+from suite.core.machine import OP_CLASSES, Machine
+from suite.core.paths import MACHINES
+from suite.core.problem import Problem
+from suite.formats.machine_toml import load_machine
 from suite.simulator.step import Simulator
 
 Cells = Mapping[tuple[str, str], float]
@@ -119,7 +121,7 @@ def rewrite(text: str, kind: str, efficiency: list[float], overhead: float) -> s
 
 def report(name: str, published: Cells, graphs: Mapping[str, OpGraph]) -> None:
     """Print every fitted cell, simulated, beside the published one."""
-    machine = Machine.load(name).with_gpus(1)
+    machine = load_machine(name).with_gpus(1)
     for (task, kind), seconds in published.items():
         problem = Problem.create(graphs[task], machine)
         device = 0 if kind == "cpu" else 1
@@ -139,7 +141,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="update the machine's TOML file")
     arguments = parser.parse_args()
     path, published = MACHINES / f"{arguments.machine}.toml", CELLS[arguments.machine]
-    machine, text = Machine.load(arguments.machine), path.read_text(encoding="utf-8")
+    machine, text = load_machine(arguments.machine), path.read_text(encoding="utf-8")
     graphs = {task: load_graph(task) for task in dict.fromkeys(task for task, _ in published)}
     for kind in PRIORS:
         works = {task: Work(graph, kind, machine) for task, graph in graphs.items()}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.arrays import Floats
-from suite.cell import Cell
+from suite.bench.cell import Cell
+from suite.core.arrays import Floats
 from suite.gate.groups import kind_of
 from suite.gate.rule import Rule
 from suite.gate.runs import Runs, read_runs

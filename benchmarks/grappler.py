@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from suite.arrays import Ints
-from suite.cache import graph_def_path, load_graph
-from suite.graph import OpGraph
-from suite.machine import Link, Machine
-from suite.problem import Problem
-from suite.run import make_problem
+from suite.bench.run_cell import make_problem
+from suite.capture.cache import graph_def_path, load_graph
+from suite.core.arrays import Ints
+from suite.core.graph import OpGraph
+from suite.core.machine import Link, Machine
+from suite.core.problem import Problem
+from suite.formats.machine_toml import load_machine
 from suite.simulator.step import Simulator
 
 HOST = "/job:localhost/replica:0/task:0/device:"
@@ -37,7 +38,7 @@ def bare_machine(gpus: int) -> Machine:
 
     Its CPU does one FLOP per cycle and core, as Grappler counts CPUs.
     """
-    machine = Machine.load("k40").with_gpus(gpus)
+    machine = load_machine("k40").with_gpus(gpus)
     devices = tuple(
         replace(
             d,

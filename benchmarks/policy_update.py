@@ -20,15 +20,15 @@ import numpy as np
 import tensorflow as tf
 
 from planners import _seq2seq
-from planners._attention import score
 from planners._grouper import Grouper
 from planners._hierarchy import Hierarchy
-from planners._lstm import advance
 from planners._reinforce import Credit
 from planners._settings import Settings
 from planners._units import Units
-from suite.registry import task
-from suite.run import make_problem
+from planners.nn.attention import score
+from planners.nn.lstm import advance
+from suite.bench.run_cell import make_problem
+from suite.search.registry import task
 from suite.simulator.step import Simulator
 
 REPEATS = 5

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from suite.arrays import Ints
-from suite.problem import Problem
-from suite.registry import task
-from suite.run import make_problem
+from suite.bench.run_cell import make_problem
+from suite.core.arrays import Ints
+from suite.core.problem import Problem
+from suite.search.registry import task
 from suite.simulator.reference import simulate
 from suite.simulator.semantics import PRESETS
 from suite.simulator.step import Simulator

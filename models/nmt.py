@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from models._recurrent import LSTM, Adam, Parameters, Softmax, lookup, minimise, step_block
-from suite.arrays import Ints
-from suite.graph import OpGraph
-from suite.model import by_scope
+from suite.core.arrays import Ints
+from suite.core.graph import OpGraph
+from suite.core.model import by_scope
 
 
 @dataclass(frozen=True)

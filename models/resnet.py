@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from models._keras import layer_of, training_step
-from suite.arrays import Ints
-from suite.graph import OpGraph
-from suite.model import all_on_first
+from suite.core.arrays import Ints
+from suite.core.graph import OpGraph
+from suite.core.model import all_on_first
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from planners._grouper import Grouper
-from planners._optimizer import Optimizer
 from planners._reinforce import Credit, Sample
 from planners._settings import Settings
 from planners._units import Units
+from planners.nn.optimizer import Optimizer
 
 
 class Flat:

@@ -9,10 +9,10 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from planners._features import op_features
-from planners._noise import normal, perturb
 from planners._settings import Settings
 from planners._units import Units
-from planners._weights import Tensor, glorot, zeros
+from planners.nn.noise import normal, perturb
+from planners.nn.weights import Tensor, glorot, zeros
 
 
 class Grouper:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from planners._features import GroupFeatures
 from planners._grouper import Grouper
-from planners._noise import normal
-from planners._optimizer import Optimizer
 from planners._reinforce import Credit, Sample
 from planners._seq2seq import Seq2Seq
 from planners._settings import Settings
 from planners._units import Units
+from planners.nn.noise import normal
+from planners.nn.optimizer import Optimizer
 
 
 class Hierarchy:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planners._settings import Settings
-from suite.errors import BudgetExhausted
-from suite.placement import Placement
-from suite.placer import Scores, Search
+from suite.core.errors import BudgetExhausted
+from suite.core.placement import Placement
+from suite.core.scores import Scores
+from suite.search.placer import Search
 
 _NOTE_EVERY = 50
 Vector = NDArray[np.float64]

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from planners._attention import score, scores
-from planners._lstm import advance, lstm
-from planners._noise import perturb
 from planners._settings import Settings
-from planners._weights import Tensor, glorot, zeros
+from planners.nn.attention import score, scores
+from planners.nn.lstm import advance, lstm
+from planners.nn.noise import perturb
+from planners.nn.weights import Tensor, glorot, zeros
 
 
 class Seq2Seq:
@@ -100,7 +100,8 @@ class Seq2Seq:
         """Draw devices int32[samples, groups], one group after the other.
 
         ``groups``: float32[groups, features]; ``uniforms``: float32[groups, samples] in [0, 1);
-        ``noise``: float32[groups, samples, devices], added to the logits (:mod:`planners._noise`).
+        ``noise``: float32[groups, samples, devices], added to the
+        logits (:mod:`planners.nn.noise`).
         """
         memory, hidden, cell = self._encode(groups)
         keys, table = memory @ self.key, self._gates()

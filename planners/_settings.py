@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 
 @dataclass(frozen=True)

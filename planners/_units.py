@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.arrays import Ints, csr
-from suite.graph import OpGraph
-from suite.problem import Problem
+from suite.core.arrays import Ints, csr
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ import numpy as np
 
 from planners._settings import Settings
 from planners._start import start_tensorflow
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 SETTINGS = Settings(
     baseline_start="failing",
@@ -34,8 +34,8 @@ the number of updates, nor the failing signal: HDP's are taken, and a rate of 0.
 class ColocRL:
     """An attentional sequence-to-sequence policy over hand-made co-location groups.
 
-    The groups come with the problem (suite/colocate.py). The sum of the operations' learned type
-    embeddings is a linear map of the groups' type counts, so it is part of the encoder's input
+    The groups come with the problem (suite/core/colocation.py). The sum of the operations' learned
+    type embeddings is a linear map of the groups' type counts, so it is part of the encoder's input
     weights here.
     """
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from planners._configured import Configured
 from planners._start import start_tensorflow
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class HDP(Configured):
         fails (``grouper_start``).
         """
         start_tensorflow()
-        from baselines._parts import parts
+        from baselines.partitioning.parts import parts
         from planners._grouper import Grouper
         from planners._hierarchy import Hierarchy
         from planners._reinforce import Reinforce

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from planners._configured import Configured
 from planners._start import start_tensorflow
-from suite.placement import Placement
-from suite.placer import Search
-from suite.problem import Problem
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
 
 
 @dataclass(frozen=True)

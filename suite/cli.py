@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from suite.errors import BudgetExhausted, InputError, Unsupported
+from suite.core.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
     *("bench", "report", "place", "simulate", "graph", "workload"),

@@ -4,9 +4,9 @@ Operations are (name, device, nanoseconds), tensors (producer, bytes, readers) a
 number of the tensor whose buffer it shares.
 """
 
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 
 NAMES = ("cpu:0", "gpu:0", "gpu:1", "gpu:2")
 
@@ -16,7 +16,7 @@ def machine(devices, channel="pair", latency=0, memory=10**9, dispatch="fifo", *
     table = [{"name": n, "kind": n[:3], **base} for n in NAMES[:devices]]
     link = {"bandwidth": 1e9, "latency": latency * 1e-9, "channel": channel, **ends}
     table = {"name": "hand", "device": table, "link": [link], "dispatch": dispatch}
-    return Machine.from_table(table)
+    return machine_from_table(table)
 
 
 def case(ops, tensors, persistent=0, **arguments):

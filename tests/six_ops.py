@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 
 
 def device(name: str, memory: str) -> dict[str, object]:
@@ -23,7 +23,7 @@ def six_ops(gpu: str = "1 GB", cpu: str | None = "1 GB") -> Problem:
     if cpu is not None:
         devices.insert(0, device("cpu:0", cpu))
     link = {"bandwidth": 1e9, "latency": 0.05, "channel": "pair"}
-    machine = Machine.from_table({"name": "small", "device": devices, "link": [link]})
+    machine = machine_from_table({"name": "small", "device": devices, "link": [link]})
     graph = OpGraph.create(
         "six",
         [f"{chain}{i}" for chain in "ab" for i in range(3)],

@@ -9,10 +9,9 @@ from pathlib import Path
 from command_line import placebench
 from small_steps import layers
 
-from suite.graph_file import save_graph
+from suite.formats.graph_npz import save_graph
 
-MACHINE = """
-name = "pair"
+CPU = """
 [[device]]
 name = "cpu:0"
 kind = "cpu"
@@ -20,13 +19,11 @@ memory = "1 GB"
 peak_flops = 1e10
 memory_bandwidth = 1e10
 launch_overhead = 2e-6
-[[device]]
-name = "cpu:1"
-kind = "cpu"
-memory = "1 GB"
-peak_flops = 1e10
-memory_bandwidth = 1e10
-launch_overhead = 2e-6
+"""
+MACHINE = f"""
+name = "pair"
+{CPU}
+{CPU.replace("cpu:0", "cpu:1")}
 [[link]]
 bandwidth = 1e9
 latency = 1e-4

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from suite.capture import capture, capture_graph_def
+from suite.capture.to_graph import capture, capture_graph_def
+from suite.core.graph import OpGraph
+from suite.core.machine import Machine
 from suite.execution.measurement import Step
-from suite.graph import OpGraph
-from suite.machine import Machine
+from suite.formats.machine_toml import machine_from_table
 
 ROWS, WIDTH, LAYERS, CLASSES = 32, 64, 3, 10
 
@@ -74,4 +75,4 @@ def cpus(count: int, memory: str = "4 GB") -> Machine:
         {"name": f"cpu:{i}", "kind": "cpu", "launch_overhead": 1e-6, **speeds} for i in range(count)
     ]
     link = {"bandwidth": 1e9, "latency": 1e-4, "channel": "pair"}
-    return Machine.from_table({"name": "cpus", "device": devices, "link": [link]})
+    return machine_from_table({"name": "cpus", "device": devices, "link": [link]})

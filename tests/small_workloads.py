@@ -4,7 +4,7 @@ import json
 
 from hypothesis import strategies as st
 
-from suite.workload.reader import read_workload
+from suite.tarnawski.reader import read_workload
 
 
 def node(number, cpu=10.0, fast=1.0, **fields):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 
 CHANNELS = ("pair", "copy-engines", "shared")
 DISPATCH = ("fifo", "fifo", "stack")
@@ -66,7 +66,7 @@ def machines(draw, min_gpus=0, max_gpus=4):
         link |= {k: v for k in ("from", "to") if (v := draw(ends))}
         links.append(link)
     table = {"name": "random", "device": devices, "link": links}
-    return Machine.from_table(table | {"dispatch": draw(st.sampled_from(DISPATCH))})
+    return machine_from_table(table | {"dispatch": draw(st.sampled_from(DISPATCH))})
 
 
 @st.composite

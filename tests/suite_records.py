@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from suite.cell import Cell
-from suite.record import write_record
+from suite.bench.cell import Cell
+from suite.bench.record import write_record
 
 GPUS = {"inception_v3": 2, "resnet_152": 2, "rnnlm": 2, "nmt_2": 2, "nmt_4": 4, "nmt_8": 8}
 GIB = 2**30

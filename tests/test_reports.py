@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from suite.registry import modules
-from suite.report import build_table
+from suite.report.build import build_table
+from suite.search.registry import modules
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("name", modules("suite.tables"))
+@pytest.mark.parametrize("name", modules("suite.report.tables"))
 def test_the_report_follows_from_the_records(name):
     table = build_table(name, ROOT / "results")
     assert table.markdown() == (ROOT / f"reports/{name}.md").read_text("utf-8")

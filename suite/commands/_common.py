@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.problem import Problem
-    from suite.source import Loaded, Options
+    from suite.capture.load_model import Loaded, Options
+    from suite.core.problem import Problem
 
 MODELS = """
 MODEL is one of
@@ -22,6 +24,16 @@ MODEL is one of
   net.keras, net.h5         a Keras model: one training step of it, as compiled
   net.pb, .pbtxt, .pb.gz    a GraphDef, frozen or with variables
 """
+
+
+def counted(outcomes: Iterable[tuple[Path, str]], *known: str) -> Counter[str]:
+    """Count the ``known`` outcomes of records; every other is a reason, printed and ``left``."""
+    counts: Counter[str] = Counter()
+    for path, outcome in outcomes:
+        if outcome not in known:
+            print(f"{path}: {outcome}")
+        counts[outcome if outcome in known else "left"] += 1
+    return counts
 
 
 def command(parsers: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
@@ -91,8 +103,8 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
 
 def model_of(arguments: argparse.Namespace) -> Loaded:
     """Load the model that the arguments name; InputError says what is missing or wrong."""
-    from suite.interchange import read_graph
-    from suite.source import Loaded, load
+    from suite.capture.load_model import Loaded, load
+    from suite.formats.interchange import read_graph
 
     if (arguments.model is None) == (arguments.graph is None):
         raise InputError("name one model: a task, a file, package.module:function, or --graph FILE")
@@ -102,7 +114,7 @@ def model_of(arguments: argparse.Namespace) -> Loaded:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    from suite.source import Options
+    from suite.capture.load_model import Options
 
     shapes = {}
     for text in arguments.input:
@@ -119,13 +131,13 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
     """Build the problem that the arguments name; InputError says what is missing or unknown."""
-    from suite.machine import Machine
-    from suite.op_times import with_op_times
-    from suite.problem import Problem
-    from suite.registry import task
-    from suite.run import expert
+    from suite.bench.run_cell import expert
+    from suite.core.problem import Problem
+    from suite.formats.machine_toml import load_machine
+    from suite.formats.measured_costs import with_op_times
+    from suite.search.registry import task
 
-    machine = Machine.load(arguments.machine)
+    machine = load_machine(arguments.machine)
     if arguments.gpus is not None:
         machine = machine.with_gpus(arguments.gpus)
     loaded = model_of(arguments)
@@ -177,6 +189,6 @@ def add_placer_arguments(parser: argparse.ArgumentParser, required: bool) -> Non
 
 def placer_of(arguments: argparse.Namespace) -> Any:
     """Make the placer that the arguments name; InputError lists names or parameters."""
-    from suite.registry import make_placer
+    from suite.search.registry import make_placer
 
     return make_placer(arguments.placer, parameters_of(arguments.set))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from suite.journal import Progress
+    from suite.search.progress_log import Progress
 
 EVERY = 30.0
 """Seconds between two plain lines of one search."""

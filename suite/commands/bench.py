@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import command, count
 from suite.commands._display import add_tensorboard
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.cell import Job
-    from suite.grid import Grid
-    from suite.record import Record
+    from suite.bench.cell import Job
+    from suite.bench.grid import Grid
+    from suite.bench.record import Record
 
 
 def add(parsers: Any) -> None:
@@ -63,12 +63,13 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing; 1 when a cell ended in an error or a time-out."""
+    from suite.bench.cell_files import Outlets
+    from suite.bench.executor import execute
+    from suite.bench.grid import run_for_real
+    from suite.bench.record import finished
+    from suite.bench.run_cell import fingerprint
     from suite.commands._display import Display
-    from suite.executor import execute
-    from suite.grid import load_grids, run_for_real
-    from suite.outlets import Outlets
-    from suite.record import finished
-    from suite.run import fingerprint
+    from suite.report.table_grids import load_grids
 
     grid = load_grids(arguments.grid, arguments.seed, arguments.machine)
     real = arguments.backend != "simulator"
@@ -103,10 +104,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_host(job: Job) -> None:
     """Raise InputError, before anything runs, where this host cannot be the grid's machine."""
     from suite.execution.backends import make_backend
-    from suite.machine import Machine
+    from suite.formats.machine_toml import load_machine
 
     file = None if job.cluster_file is None else Path(job.cluster_file)
-    machine = Machine.load(job.cell.machine).with_gpus(job.cell.gpus)
+    machine = load_machine(job.cell.machine).with_gpus(job.cell.gpus)
     make_backend(job.backend, machine, file).close()
 
 
@@ -126,7 +127,7 @@ def _say_plan(grid: Grid, cells: int, why: Counter[str]) -> None:
 
 def _capture(jobs: list[Job], workers: int) -> None:
     """Capture the graphs that are not cached yet, all cores at once."""
-    from suite.cache import capture_all, missing
+    from suite.capture.cache import capture_all, missing
 
     todo = missing([job.cell.task for job in jobs if job.graph_file is None])
     if todo:

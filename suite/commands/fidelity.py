@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import command, count
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.record import Record
+    from suite.bench.record import Record
 
 
 def add(parsers: Any) -> None:
@@ -37,17 +37,17 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line a placement and the agreement; 1 when a run ended in an error or a time-out."""
+    from suite.bench.run_cell import make_problem
     from suite.execution.backends import make_backend
     from suite.execution.measurement import Step, Timing
-    from suite.fidelity.draw import draw
     from suite.fidelity.run import GRID, compare
-    from suite.machine import Machine
-    from suite.op_times import keep_machine
-    from suite.run import make_problem
+    from suite.fidelity.sample_placements import draw
+    from suite.formats.machine_toml import load_machine
+    from suite.formats.measured_costs import keep_machine
 
     if arguments.cluster is not None and arguments.backend != "cluster":
         raise InputError("--cluster is for --backend cluster; leave it out, or name that backend")
-    machine = Machine.load(arguments.machine)
+    machine = load_machine(arguments.machine)
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
     gpus = len(machine.gpus)
     problems = {task: make_problem(task, arguments.machine, gpus) for task in arguments.tasks}

@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the summary, also to GitHub's; return the gravest red's code."""
     from suite.gate.rule import Rule
     from suite.gate.runs import read_runs
-    from suite.gate.summary import summary
     from suite.gate.verdict import exit_code
+    from suite.report.gate_summary import summary
 
     rule = Rule(arguments.tolerance)
     if arguments.interleave is None:

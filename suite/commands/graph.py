@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from suite.commands._common import MODELS, add_model_arguments, command, model_of
 
 if TYPE_CHECKING:
-    from suite.source import Loaded
+    from suite.capture.load_model import Loaded
 
 
 def add(parsers: Any) -> None:
@@ -28,7 +28,7 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts, or the graph."""
-    from suite.graph_json import graph_to_json
+    from suite.formats.graph_json import graph_to_json
 
     loaded = model_of(arguments)
     if arguments.json:

@@ -22,9 +22,9 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per entry."""
-    from suite.grid import known_grids
-    from suite.machine import known_machines
-    from suite.registry import modules, placer_class, placers, tasks
+    from suite.bench.grid import known_grids
+    from suite.formats.machine_toml import known_machines
+    from suite.search.registry import modules, placer_class, placers, tasks
 
     for name in placers():
         cls = placer_class(name)
@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     for kind, names in (
         ("machine", known_machines()),
         ("grid", list(known_grids())),
-        ("table", modules("suite.tables")),
-        ("plot", modules("suite.plots")),
+        ("table", modules("suite.report.tables")),
+        ("plot", modules("suite.report.plots")),
     ):
         for name in names:
             print(f"{kind:8} {name}")

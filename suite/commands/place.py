@@ -22,11 +22,11 @@ from suite.commands._common import (
 from suite.commands._display import Display, add_tensorboard
 
 if TYPE_CHECKING:
-    from suite.bounds import Bound
-    from suite.problem import Problem
+    from suite.bench.compare import Answer, Trial
+    from suite.bounds.lower_bound import Bound
+    from suite.capture.load_model import Loaded
+    from suite.core.problem import Problem
     from suite.simulator.step import Simulator
-    from suite.source import Loaded
-    from suite.trial import Answer, Trial
 
 EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     placer = placer_of(arguments)
     loaded, problem = problem_of(arguments)
 
-    from suite.bounds import lower_bound
-    from suite.interchange import write_placement
-    from suite.json_file import write_json
+    from suite.bench.compare import Trial, compare
+    from suite.bounds.lower_bound import lower_bound
+    from suite.formats.interchange import write_placement
+    from suite.formats.json_file import write_json
     from suite.simulator.step import Simulator
     from suite.simulator.timeline import timeline
-    from suite.trial import Trial, compare
 
     simulator = Simulator(problem)
     answer = _answer(arguments, problem, simulator, placer)
@@ -85,9 +85,9 @@ def _answer(
     arguments: argparse.Namespace, problem: Problem, simulator: Simulator, placer: Any
 ) -> Answer:
     """Let the placer search, and show it: on stderr where stdout is for JSON."""
-    from suite.journal import Journal
-    from suite.placer import Search
-    from suite.trial import attempt
+    from suite.bench.compare import attempt
+    from suite.search.placer import Search
+    from suite.search.progress_log import Journal
 
     if arguments.tensorboard:
         arguments.tensorboard.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def _answer(
 
 
 def _as_text(loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound) -> str:
-    from suite.commands.simulate import as_json, as_text
+    from suite.commands._verdict import as_json, as_text
 
     answer = trials[0].answer
     assert answer is not None
@@ -148,7 +148,7 @@ def _as_json(loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound
 
 
 def _trial_json(problem: Problem, trial: Trial, bound: Bound) -> dict[str, Any]:
-    from suite.commands.simulate import as_json
+    from suite.commands._verdict import as_json
 
     if trial.answer is None:
         return {"placer": trial.placer, "status": trial.status, "reason": trial.reason}

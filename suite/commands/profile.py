@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 import tempfile
@@ -12,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import command, count
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
+    from suite.core.machine import Machine
     from suite.execution.measurement import Backend
-    from suite.machine import Machine
+    from suite.formats.machine_toml import machine_from_table
 
 
 def add(parsers: Any) -> None:
@@ -59,7 +59,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _machine(arguments: argparse.Namespace) -> Machine:
     """The devices to measure, with figures that nothing uses."""
-    from suite.machine import Machine
 
     kinds = ["cpu"] * arguments.cpus + ["gpu"] * arguments.gpus
     if not arguments.cpus:
@@ -77,13 +76,13 @@ def _machine(arguments: argparse.Namespace) -> Machine:
         for i, kind in enumerate(kinds)
     ]
     link = {"bandwidth": 1.0, "latency": 0.0}
-    return Machine.from_table({"name": arguments.name, "device": devices, "link": [link]})
+    return machine_from_table({"name": arguments.name, "device": devices, "link": [link]})
 
 
 def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> Path:
-    from suite.cache import cache_folder
-    from suite.execution import profiler
-    from suite.files import atomic
+    from suite.core.paths import cache_folder
+    from suite.execution.profiling import profiler
+    from suite.formats.atomic import atomic
 
     folder = arguments.output or cache_folder() / "machines"
     figures, fits = [], {}
@@ -112,29 +111,32 @@ def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Pa
 
     A host that others disturb does so for seconds to minutes.
     """
-    from suite.cache import load_graph
-    from suite.execution import profiler
+    from suite.capture.cache import load_graph
     from suite.execution.measurement import Step
-    from suite.op_times import write_op_times
+    from suite.execution.profiling import profiler
+    from suite.formats.measured_costs import write_op_times
 
-    best: dict[tuple[str, int], profiler.OpTimes] = {}
     devices = [*machine.cpus[:1], *machine.gpus[:1]]
+    graphs = {task: load_graph(task) for task in tasks}
+    steps = {task: Step.of_task(task) for task in tasks}
+    found: dict[tuple[str, int], list[profiler.OpTimes]] = {
+        key: [] for key in product(tasks, devices)
+    }
     for _ in range(profiler.ROUNDS):
-        for task, device in product(tasks, devices):
-            graph, step = load_graph(task), Step.of_task(task)
-            times = profiler.measure_ops(backend, graph, step, device, machine.cpus[0])
-            if times.step_time < getattr(best.get((task, device)), "step_time", math.inf):
-                best[task, device] = times
-    for (task, device), times in best.items():
-        words = f"{times.step_time:.4g} s a step, traced times x {times.factor:.2f}"
+        for (task, device), times in found.items():
+            graph, step = graphs[task], steps[task]
+            times.append(profiler.measure_ops(backend, graph, step, device, machine.cpus[0]))
+    best = {key: min(times, key=lambda one: one.step_time) for key, times in found.items()}
+    for (task, device), fastest in best.items():
+        words = f"{fastest.step_time:.4g} s a step, traced times x {fastest.factor:.2f}"
         print(f"{task} on {machine.devices[device].name}: {words}", flush=True)
-    for task in tasks:
+    for task, graph in graphs.items():
         seconds = {machine.devices[d].kind: best[task, d].seconds for d in devices}
-        write_op_times(load_graph(task), seconds, folder, task)
+        write_op_times(graph, seconds, folder, task)
 
 
 def _source(arguments: argparse.Namespace) -> str:
-    from suite.provenance import provenance
+    from suite.bench.provenance import provenance
 
     about = provenance()
     versions = about["versions"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from suite.commands._common import command
-from suite.errors import InputError
+from suite.commands._common import command, counted
+from suite.core.errors import InputError
 
 
 def add(parsers: Any) -> None:
@@ -25,14 +24,9 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is left as it is; 1 when something is."""
-    from suite.rebound import rebound
+    from suite.bench.rebound import rebound
 
-    counts: Counter[str] = Counter()
-    for path, outcome in rebound(arguments.results):
-        known = outcome in ("changed", "same")
-        counts[outcome if known else "left"] += 1
-        if not known:
-            print(f"{path}: {outcome}")
+    counts = counted(rebound(arguments.results), "changed", "same")
     if not counts:
         raise InputError(f"no records with a bound below {arguments.results}; run bench first")
     changed, same, left = (counts[outcome] for outcome in ("changed", "same", "left"))

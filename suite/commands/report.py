@@ -23,7 +23,7 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the reports, print the tables, and say what is missing."""
-    from suite.report import write_reports
+    from suite.report.build import write_reports
 
     report = write_reports(arguments.results, arguments.output)
     print(report.text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.commands._common import command, count
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 
 def add(parsers: Any) -> None:

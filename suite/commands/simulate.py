@@ -16,13 +16,12 @@ from suite.commands._common import (
     placer_of,
     problem_of,
 )
-from suite.errors import InputError
-from suite.units import format_bytes
+from suite.commands._verdict import as_json, as_text
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.placement import Placement
-    from suite.problem import Problem
-    from suite.simulator.result import StepResult
+    from suite.core.placement import Placement
+    from suite.core.problem import Problem
     from suite.simulator.semantics import Semantics
 
 
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the verdict; write the trace if asked."""
     if (arguments.placement is None) == (arguments.placer is None):
         raise InputError("give one of --placement FILE and --placer NAME")
-    from suite.json_file import write_json
+    from suite.formats.json_file import write_json
     from suite.simulator.result import check_policy
     from suite.simulator.semantics import preset
     from suite.simulator.timeline import timeline
@@ -83,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _placement(
     arguments: argparse.Namespace, problem: Problem, placer: Any, semantics: Semantics
 ) -> Placement:
-    from suite.interchange import read_placement
-    from suite.placer import Search
+    from suite.formats.interchange import read_placement
+    from suite.search.placer import Search
     from suite.simulator.step import Simulator
 
     if placer is None:
@@ -94,34 +93,3 @@ def _placement(
     search = Search(problem, judge, arguments.seed, *budget)
     answer: Placement = placer.place(problem, search)
     return answer
-
-
-def as_json(
-    problem: Problem, result: StepResult, semantics: Semantics | None = None
-) -> dict[str, Any]:
-    """The verdict with device and channel names; seconds and bytes."""
-    from suite.simulator.channels import channels_of
-    from suite.simulator.semantics import PLACEBENCH
-
-    channels = channels_of(problem.machine, semantics or PLACEBENCH)[0]
-    names = [d.name for d in problem.machine.devices]
-    return {
-        "step_time": result.step_time,
-        "peak_memory": dict(zip(names, result.peak_memory.tolist(), strict=True)),
-        "oom": [name for name, full in zip(names, result.oom, strict=True) if full],
-        "busy": {n: b / 1e9 for n, b in zip(names, result.busy.tolist(), strict=True)},
-        "moved": dict(zip(channels, result.moved.tolist(), strict=True)),
-    }
-
-
-def as_text(problem: Problem, verdict: dict[str, Any]) -> str:
-    """The verdict for people."""
-    lines = [f"step time  {verdict['step_time']:.6f} s"]
-    for device in problem.machine.devices:
-        peak, busy = verdict["peak_memory"][device.name], verdict["busy"][device.name]
-        share = busy / verdict["step_time"] if verdict["step_time"] else 0.0
-        full = "  OUT OF MEMORY" if device.name in verdict["oom"] else ""
-        room = f"{format_bytes(peak)} of {format_bytes(device.memory)}"
-        lines.append(f"{device.name:10} busy {share:6.1%}, peak {room}{full}")
-    lines += [f"{c:20} moved {format_bytes(b)}" for c, b in verdict["moved"].items() if b]
-    return "\n".join(lines)

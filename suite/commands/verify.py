@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.commands._common import command
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 
 def add(parsers: Any) -> None:
@@ -23,7 +23,7 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what differs; 1 when something does."""
-    from suite.verify import verify
+    from suite.bench.verify import verify
 
     checked, wrong = 0, 0
     for path, difference in verify(arguments.results):

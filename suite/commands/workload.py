@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import command, count
-from suite.errors import InputError, Unsupported
+from suite.core.errors import InputError, Unsupported
 
 if TYPE_CHECKING:
-    from suite.workload.run import Answer
-    from suite.workload.workload import Question, Split, Workload
+    from suite.tarnawski.run import Answer
+    from suite.tarnawski.workload import Question, Split, Workload
 
 EXAMPLES = """\
   placebench workload w.json --objective throughput --algorithm dp
@@ -55,9 +55,9 @@ def _positive(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every answer; 2 when one algorithm was asked for and declined, 1 on a wrong claim."""
-    from suite.workload.evaluator import WrongClaim
-    from suite.workload.reader import read_workload
-    from suite.workload.run import algorithm, algorithms, ask
+    from suite.tarnawski.evaluator import WrongClaim
+    from suite.tarnawski.reader import read_workload
+    from suite.tarnawski.run import algorithm, algorithms, ask
 
     every = arguments.algorithm == "all"
     names = algorithms() if every else [arguments.algorithm]
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
                 answer, wrong = error, 1
                 print(f"placebench: error: {workload.name}: {error}", file=sys.stderr)
             if arguments.output is not None:
-                from suite.workload.records import write
+                from suite.tarnawski.records import write
 
                 write(arguments.output, name, question, answer)
     return wrong
@@ -95,7 +95,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _question(arguments: argparse.Namespace, workload: Workload, path: Path) -> Question:
-    from suite.workload.workload import Question
+    from suite.tarnawski.workload import Question
 
     return Question(
         workload,
@@ -111,7 +111,7 @@ def _question(arguments: argparse.Namespace, workload: Workload, path: Path) -> 
 
 def _expert(experts: Path | None, workload: Workload, path: Path) -> Split | None:
     """The expert split of a workload: a file, or X_expert.json of a folder for ``layer_X.json``."""
-    from suite.workload.reader import read_split
+    from suite.tarnawski.reader import read_split
 
     if experts is None or not experts.is_dir():
         return None if experts is None else read_split(experts, workload)
@@ -125,7 +125,7 @@ def _expert(experts: Path | None, workload: Workload, path: Path) -> Split | Non
 
 
 def _show(arguments: argparse.Namespace, question: Question, answer: Answer) -> None:
-    from suite.workload.records import described
+    from suite.tarnawski.records import described
 
     if arguments.json:
         print(json.dumps(described(question, answer)), flush=True)

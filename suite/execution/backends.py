@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from suite.errors import InputError
+from suite.core.errors import InputError
+from suite.core.machine import Machine
 from suite.execution.measurement import Backend
-from suite.machine import Machine
+from suite.formats.machine_toml import load_machine
 
 BACKENDS = ("session", "cluster")
 
@@ -30,7 +31,7 @@ def make_backend(name: str, machine: Machine, cluster_file: Path | None = None) 
 @lru_cache(maxsize=1)
 def _kept(name: str, machine: str, gpus: int, cluster_file: str | None) -> Backend:
     path = None if cluster_file is None else Path(cluster_file)
-    return make_backend(name, Machine.load(machine).with_gpus(gpus), path)
+    return make_backend(name, load_machine(machine).with_gpus(gpus), path)
 
 
 _open: list[Backend] = []

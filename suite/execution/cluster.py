@@ -11,18 +11,16 @@ import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from suite.arrays import Ints
-from suite.errors import InputError
+from suite.core.arrays import Ints
+from suite.core.errors import InputError
+from suite.core.machine import Machine
 from suite.execution.child import Child, ChildDied, Setup, await_all, memory_limit
 from suite.execution.cluster_file import ClusterPlan, ServerPlace, own_cores, read_cluster
-from suite.execution.measurement import Measurement, Step, Timing
+from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.network import private_network
 from suite.execution.request import Hardware, Ready, Request
 from suite.execution.runner import check_devices, measured
-from suite.machine import Machine
 
 HEALTH_LIMIT = 300.0
 """Seconds within which all servers must have started and answered."""
@@ -42,7 +40,7 @@ class _Running:
     """Ends all of it."""
 
 
-class ClusterBackend:
+class ClusterBackend(Backend):
     """Device number i of a machine is the CPU, or the GPU, of server number i."""
 
     name = "cluster"
@@ -163,19 +161,6 @@ class ClusterBackend:
         if self._running is not None:
             self._running.stack.close()
             self._running = None
-
-    def __enter__(self) -> Self:
-        """Return the backend."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 def _local_plan(cores: list[tuple[int, ...]]) -> ClusterPlan:

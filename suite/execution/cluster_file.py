@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.errors import InputError
-from suite.fields import Fields, check_fields
+from suite.core.errors import InputError
+from suite.formats.schema import Fields, check_fields
 
 _FILE: Fields = {"client": (str,), "server": (list,)}
 _SERVER: Fields = {"address": (str,), "cores": (list,), "start": (bool,)}

@@ -7,13 +7,13 @@ import subprocess
 import time
 from typing import Any
 
-from suite.errors import InputError
+from suite.capture.user_errors import told
+from suite.core.errors import InputError
 from suite.execution.child import Receive, Send
 from suite.execution.memory import peaks
 from suite.execution.placed import placed
 from suite.execution.request import Done, Failed, Hardware, Ready, Request, Started
 from suite.execution.statistics import trace_of
-from suite.told import told
 
 
 def drive(receive: Receive, send: Send, hardware: Hardware) -> None:

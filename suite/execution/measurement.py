@@ -11,8 +11,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from suite.arrays import Floats, Ints
-from suite.errors import InputError
+from suite.core.arrays import Floats, Ints
+from suite.core.errors import InputError
 
 STATUSES = ("ok", "oom", "timeout", "error")
 
@@ -31,7 +31,7 @@ class Step:
     @classmethod
     def of_task(cls, name: str) -> Step:
         """The captured step of a task of ``models/``; InputError where it cannot be captured."""
-        from suite.cache import graph_def_path, load_graph
+        from suite.capture.cache import graph_def_path, load_graph
 
         return cls(graph_def_path(name), load_graph(name).op_names)
 
@@ -145,7 +145,7 @@ class Backend(Protocol):
 
     def __enter__(self) -> Self:
         """Return the backend."""
-        ...
+        return self
 
     def __exit__(
         self,
@@ -154,4 +154,4 @@ class Backend(Protocol):
         trace: TracebackType | None,
     ) -> None:
         """Close it."""
-        ...
+        self.close()

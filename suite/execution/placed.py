@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 from suite.execution.request import Request
 from suite.execution.values import initial_value, input_value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suite.arrays import Ints
+from suite.core.arrays import Ints
 from suite.execution.measurement import Step, Timing, Trace
 
 

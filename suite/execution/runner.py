@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suite.arrays import Ints
-from suite.errors import InputError
+from suite.core.arrays import Ints
+from suite.core.errors import InputError
 from suite.execution.child import Child, ChildDied, await_any
 from suite.execution.measurement import Measurement, Step
 from suite.execution.request import Done, Failed, Request, Started

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
-from suite.arrays import Ints
-from suite.errors import InputError
+from suite.core.arrays import Ints
+from suite.core.errors import InputError
+from suite.core.machine import Machine
 from suite.execution.child import Child, ChildDied, Setup, await_all, memory_limit
-from suite.execution.measurement import Measurement, Step, Timing
+from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.request import Hardware, Ready, Request
 from suite.execution.runner import START_LIMIT, check_devices, measured
-from suite.machine import Machine
 
 _JOB = "/job:localhost/replica:0/task:0/device:"
 
 
-class SessionBackend:
+class SessionBackend(Backend):
     """A machine's CPUs as logical ones, its GPUs as those of the host.
 
     One GPU is split where the machine has more than the host; then, and with several CPUs, what is
@@ -82,16 +79,3 @@ class SessionBackend:
         if self._fresh is not None:
             self._fresh[0].stop()
             self._fresh = None
-
-    def __enter__(self) -> Self:
-        """Return the backend."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 SCALAR = 0.001
 _PHILOX = 1

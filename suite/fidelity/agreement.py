@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.arrays import Floats
+from suite.core.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

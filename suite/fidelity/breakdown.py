@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.arrays import Floats
+from suite.core.arrays import Floats
 from suite.execution.measurement import Trace
 from suite.simulator.timeline import Timeline
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from suite.arrays import digest
-from suite.cell import Cell
+from suite.bench.cell import Cell
+from suite.bench.provenance import provenance
+from suite.bench.record import FORMAT, Record, finished, write_record
+from suite.core.arrays import digest
+from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.fidelity.breakdown import breakdown
-from suite.fidelity.draw import Drawn
-from suite.problem import Problem
-from suite.provenance import provenance
-from suite.record import FORMAT, Record, finished, write_record
+from suite.fidelity.sample_placements import Drawn
 from suite.simulator.result import SEMANTICS_VERSION
 from suite.simulator.semantics import PLACEBENCH
 from suite.simulator.timeline import Timeline, timeline

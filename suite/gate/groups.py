@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from suite.cell import Cell
+from suite.bench.cell import Cell
+from suite.bench.record import Record
 from suite.gate.runs import Runs
 from suite.gate.verdict import EXACT, LEARNED, MEASURED
-from suite.record import Record
 
 SIMULATED = ("simulator", "workload")
 """Backends whose step times no clock decides."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import suite
-from suite.errors import InputError
+from suite.core.errors import InputError
+from suite.core.paths import ROOT
 from suite.gate.runs import round_folder
 
-HERE = Path(suite.__file__).parents[1]
+HERE = ROOT
 _FAILED_CELLS = 1
 """bench's exit code when a cell ended in an error or a time-out: the records tell which."""
 

@@ -6,9 +6,8 @@ import statistics
 from dataclasses import dataclass, replace
 from math import inf
 
-from suite.bootstrap import median_interval, ratio_interval
-from suite.cell import Cell
-from suite.errors import InputError
+from suite.bench.cell import Cell
+from suite.core.errors import InputError
 from suite.gate.groups import groups, one_a_seed, settings_note, step_times, why_lost
 from suite.gate.runs import Runs
 from suite.gate.verdict import (
@@ -24,6 +23,7 @@ from suite.gate.verdict import (
     WITHIN,
     Verdict,
 )
+from suite.report.bootstrap import median_interval, ratio_interval
 
 Pairs = list[tuple[float, float]]
 """Step times in seconds (base, head) of the same seed and round."""

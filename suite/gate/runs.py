@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from suite.cell import Cell
-from suite.errors import InputError
-from suite.record import RECORDS, Record, read_record
+from suite.bench.cell import Cell
+from suite.bench.record import RECORDS, Record, read_record
+from suite.core.errors import InputError
 
 Runs = dict[Cell, dict[int, Record]]
 """Cell -> round -> record; records outside a round's folder are of round 0."""

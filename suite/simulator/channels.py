@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.machine import Machine
+from suite.core.machine import Machine
 from suite.simulator.semantics import Semantics
 
 Channels = tuple[tuple[str, ...], NDArray[np.int32], NDArray[np.int32]]
-"""Names; first and second, int32[devices, devices]: see :attr:`suite.machine.Machine.channels`."""
+"""Names; first and second, int32[devices, devices]: see :attr:`Machine.channels`."""
 
 
 def channels_of(machine: Machine, semantics: Semantics) -> Channels:

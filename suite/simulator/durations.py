@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.arrays import Floats
-from suite.graph import OpGraph
+from suite.core.arrays import Floats
+from suite.core.graph import OpGraph
 
 
 def nanoseconds(seconds: Floats) -> NDArray[np.int64]:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.arrays import Floats, Ints, csr
-from suite.errors import InputError
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.core.arrays import Floats, Ints, csr
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.machine import Machine
+from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
-from suite.simulator.control import with_control
+from suite.simulator.control_edges import with_control
 from suite.simulator.durations import nanoseconds, run_order
 from suite.simulator.semantics import PLACEBENCH, Semantics
 

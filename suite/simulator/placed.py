@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suite.arrays import Ints
-from suite.problem import Problem
+from suite.core.arrays import Ints
+from suite.core.problem import Problem
 from suite.simulator.semantics import HEADER, Semantics
 
 

@@ -6,8 +6,8 @@ import heapq
 
 import numpy as np
 
-from suite.arrays import Ints
-from suite.problem import Problem
+from suite.core.arrays import Ints
+from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
 from suite.simulator.durations import nanoseconds, run_order
 from suite.simulator.placed import Placed

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.arrays import Bools
-from suite.errors import InputError
-from suite.machine import Machine
+from suite.core.arrays import Bools
+from suite.core.errors import InputError
+from suite.core.machine import Machine
 from suite.simulator.semantics import Semantics
 
 SEMANTICS_VERSION = 1

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from suite.arrays import Bools, Ints
-from suite.errors import InputError
+from suite.core.arrays import Bools, Ints
+from suite.core.errors import InputError
 
 CHANNELS = ("machine", "pair", "sender", "device")
 CONTROL = ("empty", "header", "output")

@@ -18,11 +18,11 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
-from suite.arrays import Bools, Floats, Ints
-from suite.errors import InputError
-from suite.graph import OpGraph
-from suite.placer import Scores
-from suite.problem import Problem
+from suite.core.arrays import Bools, Floats, Ints
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.core.scores import Scores
 from suite.simulator.layout import ON, Layout, layout
 from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
 from suite.simulator.semantics import PLACEBENCH, Semantics
@@ -771,7 +771,7 @@ os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 class Simulator:
-    """Judge of placements of one problem (a :class:`suite.placer.Judge`)."""
+    """Judge of placements of one problem (a :class:`suite.search.placer.Judge`)."""
 
     def __init__(
         self, problem: Problem, policy: str | None = None, semantics: Semantics = PLACEBENCH
@@ -835,8 +835,10 @@ class Simulator:
         With ``seconds``, float64[batch], steps that certainly take longer are broken off.
         """
         rows = np.ascontiguousarray(devices, np.int32)
-        flat = self.layout if seconds is None else self._timed
-        deadlines = _deadlines(np.zeros(len(rows)) if seconds is None else seconds)
+        if seconds is None:
+            flat, deadlines = self.layout, np.zeros(len(rows), np.int64)
+        else:
+            flat, deadlines = self._timed, _deadlines(seconds)
         ends = np.zeros(len(rows), np.int64)
         peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
         workers = threads or len(os.sched_getaffinity(0))

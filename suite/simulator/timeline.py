@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.arrays import Floats, Ints
-from suite.problem import Problem
+from suite.core.arrays import Floats, Ints
+from suite.core.problem import Problem
 from suite.simulator.result import StepResult
 from suite.simulator.semantics import PLACEBENCH, Semantics
 from suite.simulator.step import Simulator

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from six_ops import every_placement, six_ops
 
-from baselines._critical import Chain, Tracer
-from baselines._moves import Grouping, Moves
 from baselines.annealing import Annealing
-from suite.errors import BudgetExhausted, InputError
-from suite.placer import Search
+from baselines.local_search.critical_chain import Chain, Tracer
+from baselines.local_search.moves import Grouping, Moves
+from suite.core.errors import BudgetExhausted, InputError
+from suite.search.placer import Search
 from suite.simulator.step import Simulator
 
 

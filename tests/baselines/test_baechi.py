@@ -8,9 +8,9 @@ from six_ops import six_ops
 
 from baselines.m_etf import MEtf
 from baselines.m_topo import MTopo
-from suite.errors import Unsupported
-from suite.placer import Search
-from suite.problem import Problem
+from suite.core.errors import Unsupported
+from suite.core.problem import Problem
+from suite.search.placer import Search
 from suite.simulator.step import Simulator
 
 

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from suite.errors import Unsupported
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.placement import check_devices
-from suite.placer import Search
-from suite.problem import Problem
-from suite.registry import make_placer, modules
+from suite.core.errors import Unsupported
+from suite.core.graph import OpGraph
+from suite.core.machine import Machine
+from suite.core.placement import check_devices
+from suite.core.problem import Problem
+from suite.formats.machine_toml import load_machine
+from suite.search.placer import Search
+from suite.search.registry import make_placer, modules
 from suite.simulator.step import Simulator
 
 NEED_GPU = {
@@ -71,7 +72,7 @@ def test_a_native_partitioner_answers_random_problems(name, problem, seed):
 
 
 def chain(ops=12, *, cpu=True, gpus=2, **graph):
-    machine = Machine.load("k40").with_gpus(gpus)
+    machine = load_machine("k40").with_gpus(gpus)
     names = [f"op{i}" for i in range(ops)]
     edges = [(i, i + 1) for i in range(ops - 1)]
     graph = {"tensor_bytes": 1000, "seconds": {"cpu": 2e-3, "gpu": 1e-4}} | graph

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import baselines.mtkahypar as module
-from baselines._nets import nets
 from baselines.mtkahypar import MtKaHyPar
-from suite.errors import InputError, Unsupported
-from suite.graph import OpGraph
-from suite.isolated import NativeCrash, call
-from suite.machine import Machine
-from suite.placer import Search
-from suite.problem import Problem
+from baselines.partitioning.hypergraph import nets
+from suite.core.errors import InputError, Unsupported
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
+from suite.search.placer import Search
+from suite.search.subprocess_call import NativeCrash, call
 
 installed = pytest.mark.skipif(
     find_spec("mtkahypar") is None, reason="the optional package mtkahypar is not installed"
@@ -26,7 +26,7 @@ def problem_of(n, tensors, gpus=2, **graph):
     devices = [{"name": "cpu:0", "kind": "cpu", **device}]
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **device} for i in range(gpus)]
     link = {"bandwidth": 1e9, "latency": 1e-6}
-    machine = Machine.from_table({"name": "m", "device": devices, "link": [link]})
+    machine = machine_from_table({"name": "m", "device": devices, "link": [link]})
     built = OpGraph.create(
         "g",
         [f"op{i}" for i in range(n)],
@@ -95,7 +95,7 @@ def test_pins_outside_the_vertices_are_refused_in_the_child():
     with pytest.raises(NativeCrash, match=r"a net has a vertex outside 0\.\.1"):
         call(
             "mtkahypar",
-            "baselines._hypergraph:connectivity",
+            "baselines.partitioning.mtkahypar:connectivity",
             one_net | {"imbalance": 0.1, "seed": 0, "parts": 2},
         )
 

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from six_ops import six_ops
 
-from baselines._earliest import earliest_first
-from baselines._favourites import chains, favourites
-from baselines._ranks import by_upward_rank
-from baselines._units import units
 from baselines.etf import Etf
 from baselines.heft import Heft
+from baselines.list_scheduling.earliest import earliest_first
+from baselines.list_scheduling.ranks import by_upward_rank
+from baselines.list_scheduling.sct_lp import chains, favourites
+from baselines.list_scheduling.units import units
 from baselines.m_etf import MEtf
 from baselines.m_sct import MSct
-from suite.errors import Unsupported
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.placer import Search
-from suite.problem import Problem
+from suite.core.errors import Unsupported
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
+from suite.search.placer import Search
 
 
 def problem_of(seconds, edges, *, memory="1 GB", latency=1.0, gpus=2, sizes=0, **graph):
@@ -24,7 +24,7 @@ def problem_of(seconds, edges, *, memory="1 GB", latency=1.0, gpus=2, sizes=0, *
     speeds = {"peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0, "memory": memory}
     devices = [{"name": f"gpu:{i}", "kind": "gpu", **speeds} for i in range(gpus)]
     link = {"bandwidth": 1e15, "latency": latency, "channel": "pair"}
-    machine = Machine.from_table({"name": "m", "device": devices, "link": [link]})
+    machine = machine_from_table({"name": "m", "device": devices, "link": [link]})
     built = OpGraph.create(
         "g",
         [f"op{i}" for i in range(len(seconds))],

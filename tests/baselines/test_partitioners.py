@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from baselines._metis import k_way
-from baselines._question import ask
-from baselines._quotient import MAX_LOAD, class_graph, integer_loads
-from baselines._scotch import check_arcs, static_map
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.placer import Search
-from suite.problem import Problem
-from suite.registry import make_placer
+from baselines.partitioning.class_graph import MAX_LOAD, class_graph, integer_loads
+from baselines.partitioning.metis import k_way
+from baselines.partitioning.problem import ask
+from baselines.partitioning.scotch import check_arcs, static_map
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
+from suite.search.placer import Search
+from suite.search.registry import make_placer
 
 GPU_PARTITIONERS = ["mincut", "metis"]
 PARTITIONERS = ["scotch", *GPU_PARTITIONERS]
@@ -24,7 +24,7 @@ def machine_of(gpus, links=None):
     devices = [{"name": "cpu:0", "kind": "cpu", **device}]
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **device} for i in range(gpus)]
     links = links or [{"bandwidth": 1e9, "latency": 1e-6}]
-    return Machine.from_table({"name": "m", "device": devices, "link": links})
+    return machine_from_table({"name": "m", "device": devices, "link": links})
 
 
 def problem_of(edges, machine, **graph):

@@ -6,9 +6,9 @@ import pytest
 from six_ops import six_ops
 
 from baselines.restarts import Restarts
-from suite.errors import BudgetExhausted, InputError
-from suite.placer import Search
-from suite.registry import make_placer
+from suite.core.errors import BudgetExhausted, InputError
+from suite.search.placer import Search
+from suite.search.registry import make_placer
 from suite.simulator.step import Simulator
 
 

@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from suite.errors import BudgetExhausted, InputError
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.placer import Scores, Search
-from suite.problem import Problem
-from suite.registry import make_placer
+from suite.core.errors import BudgetExhausted, InputError
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.core.scores import Scores
+from suite.formats.machine_toml import load_machine
+from suite.search.placer import Search
+from suite.search.registry import make_placer
 
 
 def problem_of(ops=4, gpus=2, **graph):
     built = OpGraph.create("g", [f"op{i}" for i in range(ops)], ["Op"] * ops, [], [], **graph)
-    return Problem.create(built, Machine.load("k40").with_gpus(gpus))
+    return Problem.create(built, load_machine("k40").with_gpus(gpus))
 
 
 def judge_by(seconds, peak, capacity):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_steps import cpus, layers
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 from suite.execution.cluster import ClusterBackend
 from suite.execution.cluster_file import read_cluster
 from suite.execution.measurement import Timing

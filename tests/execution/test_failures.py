@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from small_steps import chain, cpus, layers
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 from suite.execution.cluster import ClusterBackend
 from suite.execution.measurement import Timing
 from suite.execution.session import SessionBackend

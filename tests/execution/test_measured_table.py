@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from small_grid import bench, prepare
 
 from suite.cli import main
-from suite.report import build_table
+from suite.report.build import build_table
 
 PLACERS = {"cpu_only": 1, "metis": 1, "random": 2, "m_topo": 1, "gpu_only": 1}
 

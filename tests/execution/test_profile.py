@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from small_steps import cpus, layers
 
-from suite.errors import InputError
+from suite.core.errors import InputError
+from suite.core.problem import Problem
 from suite.execution.cluster import ClusterBackend
-from suite.execution.links import fit_link, fit_occupancy
-from suite.execution.profiler import (
+from suite.execution.profiling.links import fit_link, fit_occupancy
+from suite.execution.profiling.profiler import (
     machine_toml,
     measure_device,
     measure_link,
@@ -15,9 +16,8 @@ from suite.execution.profiler import (
     measure_ops,
     pairs,
 )
-from suite.machine import Machine
-from suite.op_times import with_op_times, write_op_times
-from suite.problem import Problem
+from suite.formats.machine_toml import load_machine
+from suite.formats.measured_costs import with_op_times, write_op_times
 
 
 def test_a_link_is_found_exactly():
@@ -65,7 +65,7 @@ def test_this_host_becomes_a_machine(tmp_path):
     (tmp_path / "here.toml").write_text(
         machine_toml("here", cpus(2), figures, fits, "a test", "stack")
     )
-    machine = Machine.load(tmp_path / "here.toml")
+    machine = load_machine(tmp_path / "here.toml")
     assert machine.dispatch == "stack"
     for link in machine.link_of.values():  # on a busy host small transfers drown in noise
         assert 0 <= link.send_overhead + link.receive_overhead < 0.1

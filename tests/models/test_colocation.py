@@ -11,10 +11,10 @@ from models.inception import InceptionV3, branch_of
 from models.nmt import NMT
 from models.resnet import ResNet152
 from models.rnnlm import RNNLM
-from suite.capture import capture
-from suite.colocate import colocation_groups, forward_name
-from suite.graph import OpGraph
-from suite.model import CPU
+from suite.capture.to_graph import capture
+from suite.core.colocation import colocation_groups, forward_name
+from suite.core.graph import OpGraph
+from suite.core.model import CPU
 
 STEPS = 3
 SMALL = {"batch": 2, "units": 8, "steps": STEPS, "vocabulary": 20}

@@ -8,12 +8,12 @@ import tensorflow as tf
 
 from models.nmt import NMT
 from models.rnnlm import RNNLM
-from suite.capture import capture
-from suite.machine import Machine
-from suite.model import CPU
-from suite.placement import Placement
-from suite.problem import Problem
-from suite.registry import tasks
+from suite.capture.to_graph import capture
+from suite.core.model import CPU
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.formats.machine_toml import load_machine
+from suite.search.registry import tasks
 
 STEPS, UNITS, WORDS, LAYERS = 3, 8, 20, 4
 SMALL_NMT = NMT(LAYERS, LAYERS, None, batch=2, units=UNITS, steps=STEPS, vocabulary=WORDS)
@@ -91,7 +91,7 @@ def test_a_layers_updates_are_on_its_gpu(nmt, gpus):
 @pytest.mark.parametrize("model", [SMALL_NMT, SMALL_RNNLM], ids=["nmt", "rnnlm"])
 def test_the_experts_are_valid_placements(request, model, gpus):
     graph = request.getfixturevalue("nmt" if model is SMALL_NMT else "rnnlm")
-    machine = Machine.load("k40").with_gpus(gpus)
+    machine = load_machine("k40").with_gpus(gpus)
     devices = np.array([*machine.gpus, machine.cpus[0]])
     expert = model.expert(graph, gpus)
     Placement.of(Problem.create(graph, machine), devices[expert])

@@ -10,8 +10,8 @@ from six_ops import six_ops
 from planners._features import GroupFeatures, op_features
 from planners._settings import Settings
 from planners._units import Units
-from suite.graph import OpGraph
-from suite.problem import Problem
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
 
 RAW = Settings(op_scale="raw", group_scale="raw", outputs=1, dimensions=2)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from planners._attention import score, scores
-from planners._lstm import advance, lstm
+from planners.nn.attention import score, scores
+from planners.nn.lstm import advance, lstm
 
 
 def arrays(*shapes: tuple[int, ...], seed: int = 0) -> list[Any]:

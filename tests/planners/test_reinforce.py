@@ -7,8 +7,8 @@ import pytest
 
 from planners._reinforce import Baseline, rewards
 from planners._settings import CONFIGURATIONS, Settings
-from suite.errors import InputError
-from suite.placer import Scores
+from suite.core.errors import InputError
+from suite.core.scores import Scores
 
 SCORES = Scores(
     step_time=np.array([4.0, 1.0, 9.0]),

@@ -47,7 +47,7 @@ def test_grouper_draws_with_the_probabilities_it_reports() -> None:
 
 
 def test_first_amplitude_noise_is_a_tenth_at_most() -> None:
-    from planners._noise import normal
+    from planners.nn.noise import normal
 
     rng = np.random.default_rng(0)
     noise = normal(rng, (1000,), Settings(), 499)

@@ -10,11 +10,11 @@ import pytest
 from six_ops import every_placement, six_ops
 
 from planners._units import Units
-from suite.checkpoint import Checkpoint
-from suite.errors import BudgetExhausted
-from suite.journal import Journal
-from suite.placer import Search
-from suite.registry import make_placer
+from suite.core.errors import BudgetExhausted
+from suite.search.checkpoint import Checkpoint
+from suite.search.placer import Search
+from suite.search.progress_log import Journal
+from suite.search.registry import make_placer
 from suite.simulator.step import Simulator
 
 SMALL: dict[str, Any] = {"hidden": 16, "groups": 64}

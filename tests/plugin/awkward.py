@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.errors import Unsupported
-from suite.placement import Placement
+from suite.core.errors import Unsupported
+from suite.core.placement import Placement
 
 
 @dataclass(frozen=True)

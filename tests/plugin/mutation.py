@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.errors import BudgetExhausted
-from suite.placement import Placement
+from suite.core.errors import BudgetExhausted
+from suite.core.placement import Placement
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import children, placebench, records, start, wait_until, write_grid
 
-from suite.record import deterministic_part
+from suite.bench.record import deterministic_part
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from suite.bootstrap import median_interval
+from suite.report.bootstrap import median_interval
 
 TEN = [1.3, 2.9, 1.1, 1.8, 2.2, 1.2, 4.0, 1.4, 1.9, 2.0]
 

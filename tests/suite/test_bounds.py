@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from suite.bounds import lower_bound
-from suite.graph import OpGraph
-from suite.load import Load
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.bounds.load_balance import Load
+from suite.bounds.lower_bound import lower_bound
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 from suite.simulator.reference import simulate
 
 ENOUGH = 150
@@ -57,7 +57,7 @@ def make(seconds, edges=(), gpus=2, memory="1 GB", link=(1e9, 1e-3), **graph):
     devices = [{"name": "cpu:0", "kind": "cpu", **device, "memory": "1 TB"}]
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **device} for i in range(gpus)]
     links = [{"bandwidth": link[0], "latency": link[1]}]
-    machine = Machine.from_table({"name": "m", "device": devices, "link": links})
+    machine = machine_from_table({"name": "m", "device": devices, "link": links})
     names = [f"op{i}" for i in range(len(times))]
     built = OpGraph.create(
         "g",

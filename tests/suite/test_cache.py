@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
 
-from suite.cache import graph_def_path, graph_path, load_graph, missing
-from suite.errors import InputError
-from suite.graph import ARRAYS, OpGraph
-from suite.graph_file import load_graph_file, save_graph
-from suite.registry import tasks
+from suite.capture.cache import graph_def_path, graph_path, load_graph, missing
+from suite.core.errors import InputError
+from suite.core.graph import ARRAYS, OpGraph
+from suite.formats.graph_npz import load_graph_file, save_graph
+from suite.search.registry import tasks
 
 TASK = "rnnlm"
 
@@ -159,7 +159,7 @@ def test_a_captured_task_is_the_papers_model():
 @pytest.mark.usefixtures("cache")
 def test_a_hit_loads_no_tensorflow():
     code = (
-        "import sys; from suite.cache import load_graph;"
+        "import sys; from suite.capture.cache import load_graph;"
         f" graph = load_graph({TASK!r}); print(graph.fingerprint);"
         " sys.exit(any(m.partition('.')[0] in ('tensorflow', 'keras') for m in sys.modules))"
     )

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from models._keras import training_step
-from suite.capture import capture, capture_graph_def
-from suite.errors import InputError
-from suite.lift import lift
+from suite.capture.flatten import lift
+from suite.capture.to_graph import capture, capture_graph_def
+from suite.core.errors import InputError
 
 BATCH, INPUTS, UNITS = 5, 3, 4
 FLOAT = 4

@@ -215,7 +215,7 @@ def test_a_reader_that_leaves_is_no_error():
 def test_a_native_crash_is_one_line(folder, tmp_path):
     (tmp_path / "hung.py").write_text(
         "from dataclasses import dataclass\n"
-        "from suite.isolated import call\n"
+        "from suite.search.subprocess_call import call\n"
         "@dataclass(frozen=True)\n"
         "class Native:\n"
         "    def place(self, problem, search):\n"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import graphs
 
-from suite.colocate import colocation_groups, forward_name
-from suite.graph import OpGraph
+from suite.core.colocation import colocation_groups, forward_name
+from suite.core.graph import OpGraph
 
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=40)
 

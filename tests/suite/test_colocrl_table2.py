@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from suite_records import GIB, record
 
-from suite.cell import Cell
-from suite.errors import InputError
-from suite.frame import load_published, load_records
-from suite.grid import load_grid, load_grids
-from suite.record import write_record
-from suite.tables.colocrl_table2 import table
+from suite.bench.cell import Cell
+from suite.bench.grid import load_grid
+from suite.bench.record import write_record
+from suite.core.errors import InputError
+from suite.report.load_records import load_published, load_records
+from suite.report.table_grids import load_grids
+from suite.report.tables.colocrl_table2 import table
 
 TIMES = {"cpu_only": 9.0, "gpu_only": 3.0, "scotch": 5.0, "mincut": 4.0, "human_expert": 2.0}
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from suite.costs import op_seconds
-from suite.graph import OpGraph
-from suite.machine import Machine
+from suite.core.costs import op_seconds
+from suite.core.graph import OpGraph
+from suite.formats.machine_toml import machine_from_table
 
 TABLE = {
     "name": "m",
@@ -35,7 +35,7 @@ TABLE = {
 
 def seconds(op_type, **arguments):
     graph = OpGraph.create("g", ["a"], [op_type], [], [], **arguments)
-    return op_seconds(graph, Machine.from_table(TABLE))[0].tolist()
+    return op_seconds(graph, machine_from_table(TABLE))[0].tolist()
 
 
 @pytest.mark.parametrize(

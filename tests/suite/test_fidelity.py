@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
 from suite.cli import main
+from suite.core.problem import Problem
 from suite.fidelity.agreement import Pairs, agreement
 from suite.fidelity.breakdown import covered
-from suite.fidelity.draw import draw
-from suite.interchange import read_graph
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.fidelity.sample_placements import draw
+from suite.formats.interchange import read_graph
+from suite.formats.machine_toml import machine_from_table
 from suite.simulator.step import Simulator
 
 QUICK = {"best_of_random": {"k": 20}, "annealing": {"evaluations": 200}}
@@ -81,7 +81,7 @@ def two_cpus(second="8 GB"):
     links = [slow | {"from": "cpu", "to": "cpu:1"}, slow | {"bandwidth": 1e9}]
     memories = {"cpu:0": "8 GB", "cpu:1": second}
     devices = [device | {"name": name, "memory": size} for name, size in memories.items()]
-    machine = Machine.from_table({"name": "two", "device": devices, "link": links})
+    machine = machine_from_table({"name": "two", "device": devices, "link": links})
     return Problem.create(read_graph(SMOKE_GRAPH), machine)
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from models.rnnlm import RNNLM
-from suite.capture import capture
+from suite.capture.to_graph import capture
 from suite.cli import main
+from suite.core.problem import Problem
 from suite.execution.measurement import Step, Timing
 from suite.execution.session import SessionBackend
-from suite.fidelity.draw import draw
 from suite.fidelity.run import compare
-from suite.machine import Machine
-from suite.problem import Problem
+from suite.fidelity.sample_placements import draw
+from suite.formats.machine_toml import machine_from_table
 
 TIMING = Timing(steps=3, discarded=1)
 
@@ -33,7 +33,7 @@ def problem(step):
     device = {"kind": "cpu", "memory": "8 GB", "peak_flops": 5e10, "memory_bandwidth": 1e10}
     devices = [device | {"name": f"cpu:{i}", "launch_overhead": 1e-5} for i in range(2)]
     link = {"bandwidth": 1e9, "latency": 1e-5, "channel": "pair"}
-    machine = Machine.from_table({"name": "here", "device": devices, "link": [link]})
+    machine = machine_from_table({"name": "here", "device": devices, "link": [link]})
     return Problem.create(step[1], machine)
 
 

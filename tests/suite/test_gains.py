@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from suite.tables._gains import over_base, over_new
+from suite.report.tables._gains import over_base, over_new
 
 
 def test_hdp_divides_by_the_base():

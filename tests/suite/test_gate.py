@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from command_line import ROOT, placebench, write_grid
 
-from suite.bootstrap import ratio_interval
 from suite.cli import main
 from suite.gate.verdict import Verdict, confirmed, exit_code
+from suite.report.bootstrap import ratio_interval
 
 GREEN, SLOWER, MISSING, NOTHING = 0, 3, 4, 5
 

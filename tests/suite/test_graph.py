@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from suite.errors import InputError
-from suite.graph import OpGraph
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
 
 
 def diamond(**changes):

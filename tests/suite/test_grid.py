@@ -1,19 +1,10 @@
 """Grids on a machine that is a host to be profiled: what is said where there is no profile."""
 
 import pytest
+from small_grid import CPU
 
+from suite.bench.grid import known_grids, planned_cells
 from suite.cli import main
-from suite.grid import known_grids, planned_cells
-
-MACHINE = """
-[[device]]
-name = "cpu:0"
-kind = "cpu"
-memory = "1 GB"
-peak_flops = 1e10
-memory_bandwidth = 1e10
-launch_overhead = 2e-6
-"""
 
 
 @pytest.fixture
@@ -40,7 +31,7 @@ def test_a_missing_profile_is_told_with_the_command_that_makes_it(machines, tmp_
 
 
 def test_a_profile_of_other_devices_is_refused(machines, capsys):
-    (machines / "two_cores.toml").write_text(MACHINE)
+    (machines / "two_cores.toml").write_text(CPU)
     assert "two_cores has 1 CPUs, not 2; profile it with --cpus 2" in trouble(capsys, "measured")
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from suite_records import failed, over_capacity, record, write
 
-from suite.frame import load_published
-from suite.report import build_table, write_reports
+from suite.report.build import build_table, write_reports
+from suite.report.load_records import load_published
 
 PUBLISHED = Path("results/published").resolve()
 RANDOM, SIMPLE = "hdp_random_grouping", "hdp_no_grouping"

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs, placed
 
-from suite.errors import InputError
-from suite.graph_json import graph_from_json, graph_to_json
-from suite.interchange import read_graph, read_placement, write_graph, write_placement
-from suite.machine import Machine
-from suite.placement import Placement
-from suite.problem import Problem
+from suite.core.errors import InputError
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.formats.graph_json import graph_from_json, graph_to_json
+from suite.formats.interchange import read_graph, read_placement, write_graph, write_placement
+from suite.formats.machine_toml import load_machine
 
 TWO_OPS = {
     "format": "placebench-graph-1",
@@ -209,7 +209,7 @@ def test_whatever_stands_anywhere_it_is_a_graph_or_refused(spot, value):
 
 @pytest.fixture
 def problem():
-    return Problem.create(graph_from_json(TWO_OPS), Machine.load("k40").with_gpus(1))
+    return Problem.create(graph_from_json(TWO_OPS), load_machine("k40").with_gpus(1))
 
 
 @settings(max_examples=25, deadline=None)
@@ -240,7 +240,7 @@ def test_a_broken_placement_is_refused_in_words(tmp_path, problem, change, words
 
 
 def test_a_placement_must_fit_the_problem(tmp_path):
-    machine = Machine.load("k40").with_gpus(1)
+    machine = load_machine("k40").with_gpus(1)
     no_kernel = Problem.create(
         graph_from_json(changed(TWO_OPS, "ops", 0, "gpu_kernel", False)), machine
     )

@@ -5,7 +5,7 @@ import multiprocessing
 import numpy as np
 import pytest
 
-from suite.isolated import NativeCrash, call
+from suite.search.subprocess_call import NativeCrash, call
 
 
 def test_arrays_travel_both_ways():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.errors import InputError
-from suite.machine import Machine, known_machines
-from suite.units import parse_bytes
+from suite.core.errors import InputError
+from suite.core.units import parse_bytes
+from suite.formats.machine_toml import known_machines, load_machine, machine_from_table
 
 DEVICE = {"memory": "4 GB", "peak_flops": 1e12, "memory_bandwidth": 1e11, "launch_overhead": 1e-6}
 
@@ -21,7 +21,7 @@ def table(**changes):
 
 
 def test_pair_channels_are_private():
-    names, first, second = Machine.from_table(table()).channels
+    names, first, second = machine_from_table(table()).channels
     assert len(names) == 6
     assert names[first[1, 2]] == "gpu:0->gpu:1"
     assert (second == -1).all()
@@ -29,7 +29,7 @@ def test_pair_channels_are_private():
 
 def test_copy_engines_hold_a_sender_and_a_receiver():
     link = {"bandwidth": 1e10, "latency": 0, "channel": "copy-engines"}
-    names, first, second = Machine.from_table(table(link=[link])).channels
+    names, first, second = machine_from_table(table(link=[link])).channels
     assert names[first[1, 2]] == "gpu:0 send"
     assert names[second[1, 2]] == "gpu:1 receive"
     assert first[1, 2] == first[1, 0]
@@ -42,7 +42,7 @@ def test_the_closest_link_wins_whatever_the_order():
         {"bandwidth": 3e10, "latency": 0, "from": "gpu:0", "to": "gpu:1"},
         {"bandwidth": 2e10, "latency": 0, "from": "gpu", "to": "gpu", "channel": "shared"},
     ]
-    machine = Machine.from_table(table(link=links))
+    machine = machine_from_table(table(link=links))
     assert machine.transfer_seconds(1, 2, 3e10) == 1
     assert machine.transfer_seconds(2, 1, 2e10) == 1
     assert machine.transfer_seconds(0, 1, 1e10) == 1 + 1e-5
@@ -50,15 +50,15 @@ def test_the_closest_link_wins_whatever_the_order():
 
 
 def test_with_gpus_keeps_the_cpu():
-    machine = Machine.from_table(table()).with_gpus(1)
+    machine = machine_from_table(table()).with_gpus(1)
     assert [d.name for d in machine.devices] == ["cpu:0", "gpu:0"]
     with pytest.raises(InputError, match="has 2 GPUs, not 3"):
-        Machine.from_table(table()).with_gpus(3)
+        machine_from_table(table()).with_gpus(3)
 
 
 @pytest.mark.parametrize("name", known_machines())
 def test_every_machine_loads_and_cites_its_source(name):
-    machine = Machine.load(name)
+    machine = load_machine(name)
     assert machine.name == name
     assert machine.source
 
@@ -83,12 +83,12 @@ def test_every_machine_loads_and_cites_its_source(name):
 )
 def test_a_bad_machine_is_refused(changes, message):
     with pytest.raises(InputError, match=message):
-        Machine.from_table(table(**changes))
+        machine_from_table(table(**changes))
 
 
 def test_an_unknown_machine_lists_the_known_ones():
     with pytest.raises(InputError, match=r"known: .*k40"):
-        Machine.load("k41")
+        load_machine("k41")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from suite_records import failed, record, write
 
-from suite.report import build_table, write_reports
+from suite.report.build import build_table, write_reports
 
 PUBLISHED = Path(__file__).parents[2] / "results/published"
 MAIN = "The paper's table"

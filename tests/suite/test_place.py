@@ -12,10 +12,10 @@ import tensorflow as tf
 from command_line import placebench
 from two_ops import GRAPH, MACHINE
 
-from suite import from_graph_def, from_keras, from_module
+from suite.capture import from_graph_def, from_keras, from_module
+from suite.capture.load_model import Options
 from suite.cli import main
-from suite.errors import InputError
-from suite.source import Options
+from suite.core.errors import InputError
 
 v1 = tf.compat.v1
 BATCH, UNITS, FLOAT = 8, 64, 4

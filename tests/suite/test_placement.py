@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from suite.errors import BudgetExhausted, InputError
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.placement import Placement
-from suite.placer import Scores, Search
-from suite.problem import Problem
+from suite.core.errors import BudgetExhausted, InputError
+from suite.core.graph import OpGraph
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.core.scores import Scores
+from suite.formats.machine_toml import load_machine
+from suite.search.placer import Search
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def problem():
         gpu_kernel=[True, True, False],
         colocation=["v", "v", None],
     )
-    return Problem.create(graph, Machine.load("k40").with_gpus(2))
+    return Problem.create(graph, load_machine("k40").with_gpus(2))
 
 
 def test_names_round_trip(problem):

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from suite_records import over_capacity, record
 
-from suite.cell import Cell
-from suite.figure import style
-from suite.frame import load_published, load_records
-from suite.graph import OpGraph
-from suite.graph_file import save_graph
-from suite.machine import Machine
-from suite.plots import placement_map
-from suite.plots._unrolled import unroll
-from suite.problem import Problem
-from suite.record import write_record
-from suite.run import kept_graph
+from suite.bench.cell import Cell
+from suite.bench.record import write_record
+from suite.bench.run_cell import kept_graph
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.graph_npz import save_graph
+from suite.formats.machine_toml import load_machine
+from suite.report.load_records import load_published, load_records
+from suite.report.plot_style import style
+from suite.report.plots import placement_map
+from suite.report.plots._unrolled import unroll
 
 SECONDS = {
     "embedding/source/step_0/Gather": 1.0,
@@ -67,7 +67,7 @@ def texts(results):
 
 
 def test_operations_are_sorted_by_layer_step_and_pass(graph):
-    problem = Problem.create(graph, Machine.load("k40").with_gpus(4))
+    problem = Problem.create(graph, load_machine("k40").with_gpus(4))
     found = unroll(problem, DEVICES)
     assert found.layers == (
         *("embedding/source", "encoder/layer_0", "encoder/layer_1"),

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def dirty(repository: Path) -> str:
-    script = "from suite.provenance import provenance; print(provenance()['dirty'])"
+    script = "from suite.bench.provenance import provenance; print(provenance()['dirty'])"
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
     return done.stdout.strip()

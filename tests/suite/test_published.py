@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from suite.frame import load_published
+from suite.report.load_records import load_published
 
 PUBLISHED = load_published(Path("results"))
 HDP_PRIOR = ["cpu_only", "gpu_only", "human_expert", "scotch", "mincut"]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.problem import Problem
-from suite.reach import NEVER, heads_and_tails
+from suite.bounds.critical_path import NEVER, heads_and_tails
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 
 DEVICE = {"memory": "1 GB", "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
 CPU, GPU = ({"name": f"{kind}:0", "kind": kind, **DEVICE} for kind in ("cpu", "gpu"))
@@ -14,7 +14,7 @@ LINKS = [
     {"from": "cpu", "bandwidth": 1e9, "latency": 100e-9},
     {"from": "gpu", "bandwidth": 1e9, "latency": 200e-9},
 ]
-MACHINE = Machine.from_table({"name": "m", "device": [CPU, GPU], "link": LINKS})
+MACHINE = machine_from_table({"name": "m", "device": [CPU, GPU], "link": LINKS})
 
 
 def reach(durations, labels=None):

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from suite_records import GIB, GPUS, failed, over_capacity, record, write
 
+from suite.bench.grid import load_grid
 from suite.cli import main
-from suite.errors import InputError
-from suite.frame import load_published, load_records
-from suite.grid import load_grid
-from suite.report import build_table, write_reports
-from suite.tables import hdp_table1
-from suite.tables.hdp_table1 import GRIDS
+from suite.core.errors import InputError
+from suite.report.build import build_table, write_reports
+from suite.report.load_records import load_published, load_records
+from suite.report.tables import hdp_table1
+from suite.report.tables.hdp_table1 import GRIDS
 
 PUBLISHED = Path("results/published").resolve()
 
@@ -320,22 +320,22 @@ def test_reports_of_few_records_still_come_out(results, some):
 
 
 def test_a_new_table_is_found_by_its_file(results, tmp_path):
-    import suite.tables
+    import suite.report.tables
 
     (tmp_path / "made_up.py").write_text(
         "import pandas as pd\n"
-        "from suite.table import Section, Table\n"
+        "from suite.report.table import Section, Table\n"
         "def table(records, published):\n"
         "    count = Section('Count', ('n',), ((str(len(records)),),))\n"
         "    return Table('Made up', 'Lead.', (count,), (), pd.DataFrame({'n': [1]}), 1, 1)\n"
     )
-    suite.tables.__path__.append(str(tmp_path))
+    suite.report.tables.__path__.append(str(tmp_path))
     write(results, record("rnnlm", "scotch", 1.0))
     try:
         report = write_reports(results, tmp_path / "reports")
     finally:
-        suite.tables.__path__.remove(str(tmp_path))
-        sys.modules.pop("suite.tables.made_up", None)
+        suite.report.tables.__path__.remove(str(tmp_path))
+        sys.modules.pop("suite.report.tables.made_up", None)
     assert "made_up" in report.tables
     assert "| 1 |" in (tmp_path / "reports" / "made_up.md").read_text()
     assert "[Made up](made_up.md)" in (tmp_path / "reports" / "README.md").read_text()

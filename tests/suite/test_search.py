@@ -11,10 +11,10 @@ import pytest
 from plugin.mutation import Mutation
 from six_ops import six_ops
 
-from suite.checkpoint import Checkpoint
-from suite.errors import BudgetExhausted
-from suite.journal import Journal, Progress
-from suite.placer import Search
+from suite.core.errors import BudgetExhausted
+from suite.search.checkpoint import Checkpoint
+from suite.search.placer import Search
+from suite.search.progress_log import Journal, Progress
 from suite.simulator.step import Simulator
 
 PROBLEM = six_ops()

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from suite_records import GPUS, over_capacity, record, write
 
-from suite.figure import style
-from suite.frame import load_published, load_records
-from suite.plots import search_curves
-from suite.plots._curves import EVALUATIONS, SECONDS, curves
+from suite.report.load_records import load_published, load_records
+from suite.report.plot_style import style
+from suite.report.plots import search_curves
+from suite.report.plots._curves import EVALUATIONS, SECONDS, curves
 
 PUBLISHED = Path("results/published").resolve()
 

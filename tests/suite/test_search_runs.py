@@ -21,8 +21,8 @@ from command_line import (
     write_grid,
 )
 
+from suite.bench.record import deterministic_part
 from suite.cli import main
-from suite.record import deterministic_part
 
 CELL = "g/k40/2gpu/tiny/mutation/seed0"
 
@@ -122,7 +122,7 @@ def read_all(terminal):
 def _often(monkeypatch):
     monkeypatch.syspath_prepend(PLUGIN)
     monkeypatch.setattr("suite.commands._display.EVERY", 0.0)
-    from suite.registry import placers
+    from suite.search.registry import placers
 
     placers.cache_clear()
     yield

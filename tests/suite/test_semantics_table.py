@@ -5,9 +5,9 @@ import math
 import pytest
 from suite_records import over_capacity, record, write
 
-from suite.frame import load_published, load_records
-from suite.ranking import Agreement
-from suite.tables.semantics import table
+from suite.report.load_records import load_published, load_records
+from suite.report.ranking import Agreement
+from suite.report.tables.semantics import table
 
 
 def scored(task, placer, *seconds, seed=0, **more):

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import placed
 
-from suite.bounds import lower_bound
-from suite.graph import OpGraph
-from suite.machine import Machine
-from suite.problem import Problem
-from suite.reach import NEVER, heads_and_tails
-from suite.refute import SPAN
-from suite.serial import serial_heads_and_tails
+from suite.bounds.critical_path import NEVER, heads_and_tails
+from suite.bounds.lower_bound import lower_bound
+from suite.bounds.serialisation import serial_heads_and_tails
+from suite.bounds.serialisation_kernel import SPAN
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 from suite.simulator.durations import nanoseconds
 from suite.simulator.step import Simulator
 from suite.simulator.timeline import timeline
@@ -27,7 +27,7 @@ def make(ops, edges, latency, gpus=2, labels=None):
     devices = [{"name": "cpu:0", "kind": "cpu", **DEVICE}]
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **DEVICE} for i in range(gpus)]
     links = [{"bandwidth": 1e9, "latency": latency * 1e-9}]
-    machine = Machine.from_table({"name": "m", "device": devices, "link": links})
+    machine = machine_from_table({"name": "m", "device": devices, "link": links})
     graph = OpGraph.create(
         "g",
         [f"op{i}" for i in range(len(ops))],

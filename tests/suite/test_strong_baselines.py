@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from suite_records import record, write
 
-from suite.report import build_table
+from suite.report.build import build_table
 
 PUBLISHED = Path(__file__).parents[2] / "results/published"
 

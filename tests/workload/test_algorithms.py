@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_workloads import document, documents, edge, load, node
 
-from suite.errors import InputError, Unsupported
-from suite.workload.algorithms import dp
-from suite.workload.evaluator import WrongClaim, contiguous, score
-from suite.workload.run import algorithms, ask
-from suite.workload.workload import Claim, Question, Split
+from suite.core.errors import InputError, Unsupported
+from suite.tarnawski.algorithms import dp
+from suite.tarnawski.evaluator import WrongClaim, contiguous, score
+from suite.tarnawski.run import algorithms, ask
+from suite.tarnawski.workload import Claim, Question, Split
 
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

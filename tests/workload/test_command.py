@@ -6,10 +6,10 @@ import pytest
 from command_line import placebench
 from small_workloads import document, edge, node
 
+from suite.bench.verify import verify
 from suite.cli import main
-from suite.frame import load_records
-from suite.tables.tarnawski_throughput import table
-from suite.verify import verify
+from suite.report.load_records import load_records
+from suite.report.tables.tarnawski_throughput import table
 
 CHAIN = document([node(i, size=1) for i in range(4)], [edge(i, i + 1) for i in range(3)])
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from small_workloads import document, edge, load, node
 
-from suite.errors import InputError
-from suite.workload.calls import calls
-from suite.workload.evaluator import contiguous, score
-from suite.workload.workload import Split
+from suite.core.errors import InputError
+from suite.tarnawski.calls import calls
+from suite.tarnawski.evaluator import contiguous, score
+from suite.tarnawski.workload import Split
 
 # 0 -> 1 -> 3, 0 -> 2 -> 3: times 1, 2, 4, 8 on accelerators, ten times that on CPUs.
 DIAMOND = document(

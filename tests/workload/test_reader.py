@@ -3,7 +3,7 @@
 import pytest
 from small_workloads import document, edge, load, node
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 
 
 def test_units_are_those_asked_for(tmp_path):

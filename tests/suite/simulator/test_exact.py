@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import placed, problems, random_devices
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 from suite.simulator.reference import simulate
 from suite.simulator.result import POLICIES
 from suite.simulator.semantics import PRESETS

@@ -3,7 +3,7 @@
 import pytest
 from hand_made import case, machine
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 from suite.simulator.reference import simulate
 from suite.simulator.semantics import PRESETS
 from suite.simulator.step import Simulator

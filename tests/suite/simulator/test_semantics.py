@@ -7,7 +7,7 @@ per nanosecond and have no latency unless a case says so.
 import pytest
 from hand_made import case
 
-from suite.errors import InputError
+from suite.core.errors import InputError
 from suite.simulator.channels import channels_of
 from suite.simulator.reference import simulate
 from suite.simulator.semantics import PRESETS, Semantics, preset

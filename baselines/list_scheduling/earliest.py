@@ -1,0 +1,178 @@
+"""Earliest task first: the ready operation that can start first, where it can (Hwang et al. 1989).
+
+Starts never decrease from one choice to the next, since what becomes ready then starts after its
+parents: a gap that is left is never wanted again, and inserting into gaps would change nothing.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.list_scheduling.list_scheduler import Units, commit, finish, fits, prepare, row
+from baselines.list_scheduling.transfer_queues import arrives, fetch, idle_engines, make
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+
+
+def earliest_first(
+    problem: Problem,
+    units: Units,
+    order: NDArray[np.int64] | None = None,
+    favourite: NDArray[np.int64] | None = None,
+    *,
+    queued: bool = False,
+) -> Placement:
+    """Schedule the ready operation that can start first until all are placed.
+
+    Only the first operation of a unit has a choice, among the GPUs with room. Transfers take
+    latency + bytes / bandwidth; if ``queued``, a device sends or receives one at a time. Ties
+    go to what comes first in ``order`` (int64[ops], default: the graph's), then to the first
+    device. A device whose last operation has a ``favourite`` child (int64[ops], or -1) waits for
+    it: others start there no earlier than their inputs can be on every GPU (the urgent tasks of
+    m-SCT). Raises Unsupported without a GPU, or when a unit fits on none any more.
+    """
+    work, plan, ledger = prepare(problem, units)
+    n_ops = problem.graph.n_ops
+    order = np.arange(n_ops) if order is None else order
+    favourite = np.full(n_ops, -1, np.int64) if favourite is None else favourite
+    gpus = np.array(problem.machine.accelerators, np.int64)
+    missing = np.diff(problem.graph.inputs[0])
+    stuck = _earliest_first(
+        work, plan, ledger, idle_engines(problem), missing, order, favourite, gpus, queued
+    )
+    return finish(problem, units, plan, stuck)
+
+
+@numba.njit(cache=True)
+def _earliest_first(  # type: ignore[no-untyped-def]
+    work, plan, ledger, engines, missing, order, favourite, gpus, queued
+):
+    """Fill in the plan; return -1, or an operation that is not placed when no ready one fits."""
+    n_ops, count = work.seconds.shape
+    place = np.empty(n_ops, np.int64)
+    place[order] = np.arange(n_ops)
+    done = np.zeros(n_ops, np.bool_)
+    child = np.full(count, -1)
+    queues = _queues(count)
+    ready = (missing, done, child, order, place)
+    links = (engines, queued)
+    for op in order:
+        if missing[op] == 0:
+            _enqueue(work, plan, queues, place, gpus, op)
+    for _ in range(n_ops):
+        best, best_place, best_device = np.inf, n_ops, -1
+        for device in range(count):
+            start, found = _candidate(work, plan, ledger, links, queues, ready, device)
+            if found < n_ops and (start < best or (start == best and found < best_place)):
+                best, best_place, best_device = start, found, device
+        if best_device < 0:
+            return np.argmin(done)
+        op = order[best_place]
+        fetch(engines, work, row(work.inputs, op), best_device)
+        end = commit(work, plan, ledger, op, best_device, best)
+        make(engines, row(work.outputs, op), best_device, end)
+        done[op] = True
+        child[child == op] = -1
+        heir = favourite[op]
+        child[best_device] = -1 if heir < 0 or done[heir] else heir
+        for tensor in row(work.outputs, op):
+            for reader in row(work.readers, tensor):
+                missing[reader] -= 1
+                if missing[reader] == 0:
+                    _enqueue(work, plan, queues, place, gpus, reader)
+    return -1
+
+
+@numba.njit(cache=True)
+def _queues(count):  # type: ignore[no-untyped-def]
+    """Two pairs of heaps a device, and the operations that had no room there at some time.
+
+    (key, place in the order) until the key is past; then (0, place). The key is the time when the
+    inputs can be on the device, or on every GPU: for while it waits for a favourite child.
+    """
+    empty = (0.0, 0)
+    coming = [[empty for _ in range(0)] for _ in range(2 * count)]
+    waiting = [[empty for _ in range(0)] for _ in range(2 * count)]
+    crowded = [[empty for _ in range(0)] for _ in range(2 * count)]
+    return coming, waiting, crowded, np.zeros(2 * count, np.int64)
+
+
+@numba.njit(cache=True)
+def _enqueue(work, plan, queues, place, gpus, op):  # type: ignore[no-untyped-def]
+    """Add a ready operation to the queues of the devices it may go to."""
+    unit, count = work.unit[op], len(plan.counts)
+    urgent = 0.0
+    for gpu in gpus:
+        urgent = max(urgent, plan.arrival[op, gpu])
+    for device in range(count):
+        decided = plan.devices[unit]
+        if decided == device or (decided < 0 and work.allowed[unit, device]):
+            arrival = plan.arrival[op, device]
+            heappush(queues[0][device], (arrival, place[op]))
+            heappush(queues[0][count + device], (max(arrival, urgent), place[op]))
+
+
+@numba.njit(cache=True)
+def _candidate(work, plan, ledger, links, queues, ready, device):  # type: ignore[no-untyped-def]
+    """Start and place in the order of the operation that can start first on a device."""
+    missing, done, child, order, place = ready
+    busy = plan.counts[device]
+    free = plan.busy[1, device, busy - 1] if busy else 0.0
+    awaited = child[device]
+    if awaited >= 0 and plan.devices[work.unit[awaited]] not in (-1, device):
+        awaited = -1
+    queue = device if awaited < 0 else len(child) + device
+    start, found = _head(work, plan, ledger, links, queues, done, order, device, queue, free)
+    if awaited >= 0 and missing[awaited] == 0 and fits(work, plan, ledger, awaited, device):
+        soon = max(free, _arrival(work, plan, links, awaited, device))
+        if soon < start or (soon == start and place[awaited] < found):
+            return soon, place[awaited]
+    return start, found
+
+
+@numba.njit(cache=True)
+def _head(  # type: ignore[no-untyped-def]
+    work, plan, ledger, links, queues, done, order, device, queue, free
+):
+    """The first operation of a queue that fits; what does not is put aside till memory is freed."""
+    coming, waiting, crowded = queues[0][queue], queues[1][queue], queues[2][queue]
+    if ledger.used[device] < queues[3][queue]:
+        while len(crowded):
+            heappush(coming, crowded.pop())
+    while True:
+        while len(coming) and coming[0][0] <= free:
+            heappush(waiting, (0.0, heappop(coming)[1]))
+        from_waiting = len(waiting) > 0
+        if not from_waiting and not len(coming):
+            return np.inf, len(order)
+        key, found = waiting[0] if from_waiting else coming[0]
+        op = order[found]
+        if not done[op] and fits(work, plan, ledger, op, device):
+            key = max(key, _arrival(work, plan, links, op, device))
+            if key <= free or (not from_waiting and key == coming[0][0]):
+                return max(free, key), found
+            if from_waiting:
+                heappop(waiting)
+            else:
+                heappop(coming)
+            heappush(coming, (key, found))
+            continue
+        if from_waiting:
+            heappop(waiting)
+        else:
+            heappop(coming)
+        if not done[op] and plan.devices[work.unit[op]] < 0:
+            crowded.append((key, found))
+            queues[3][queue] = ledger.used[device]
+
+
+@numba.njit(cache=True)
+def _arrival(work, plan, links, op, device):  # type: ignore[no-untyped-def]
+    engines, queued = links
+    if queued:
+        return arrives(engines, work, row(work.inputs, op), device)
+    return plan.arrival[op, device]

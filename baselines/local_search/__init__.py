@@ -1,0 +1,1 @@
+"""Moves of local search, and the critical chain that suggests them."""

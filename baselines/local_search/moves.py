@@ -1,0 +1,136 @@
+"""Neighbours of a placement: groups of classes, of many sizes and kinds, that move together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.local_search.critical_chain import Chain
+from baselines.partitioning.parts import parts
+from suite.core.arrays import Ints
+from suite.core.problem import Problem
+
+Devices = NDArray[np.int64]
+
+SIZES = (8, 16, 32, 64, 128, 256, 512, 1024)
+"""Numbers of METIS' parts that may move as one, beside single classes."""
+BY_TYPE = (1, 8, 16, 32, 64, 128)
+"""Numbers of parts whose operations of one type may move as one: all weight gradients of a block,
+say, which no partition into neighbours has together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """A partition of the classes."""
+
+    group_of: Devices
+    """int64[n_classes]."""
+    members: Devices
+    """int64[n_classes]: classes, group by group."""
+    offsets: Devices
+    """int64[groups + 1]: where each group's members begin."""
+
+    @classmethod
+    def of(cls, keys: Devices) -> Grouping:
+        """Put classes with the same key, int64[n_classes], into one group."""
+        group_of = np.unique(keys, return_inverse=True)[1]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(group_of))])
+        return cls(group_of, np.argsort(group_of, kind="stable"), offsets)
+
+    def companions(self, member: int) -> Devices:
+        """All classes in the group of this one."""
+        group = self.group_of[member]
+        return self.members[self.offsets[group] : self.offsets[group + 1]]
+
+
+class Moves:
+    """The groupings of one problem, and how class devices become placements."""
+
+    def __init__(self, problem: Problem, groupings: list[Grouping]) -> None:
+        """Prepare the moves of these groupings."""
+        self.problem, self.groupings = problem, groupings
+        self._fussy = np.flatnonzero(~problem.allowed.all(axis=1))
+        self._allowed = problem.allowed[self._fussy]
+        self._fallback = np.argmax(self._allowed, axis=1)
+        self._devices = problem.machine.n_devices
+
+    @classmethod
+    def of(cls, problem: Problem, rng: np.random.Generator) -> Moves:
+        """Group by locality and by type, coarse to fine. NativeCrash when METIS fails."""
+        classes = problem.graph.n_classes
+        sizes = [size for size in sorted({*SIZES, *BY_TYPE} - {1}) if size < classes]
+        cut = dict(zip(sizes, parts(problem, sizes, rng), strict=True))
+        cut[1] = np.zeros(classes, np.int64)
+        kinds = _main_types(problem)
+        typed = [cut[n] * (int(kinds.max()) + 1) + kinds for n in BY_TYPE if n in cut]
+        local = [cut[n] for n in SIZES if n in cut]
+        return cls(problem, [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)])
+
+    def random(self, rng: np.random.Generator) -> Devices:
+        """Put every part of a coarse grouping on a device at random: int64[n_classes]."""
+        group_of = self.groupings[rng.integers(min(3, len(self.groupings)))].group_of
+        devices = rng.integers(0, self._devices, int(group_of.max()) + 1)
+        return np.asarray(devices[group_of], np.int64)
+
+    def neighbours(
+        self, current: Devices, count: int, guided: float, chain: Chain, rng: np.random.Generator
+    ) -> Devices:
+        """Draw ``count`` changes of ``current``, int64[count, n_classes].
+
+        A share ``guided`` of the moves shortens a link of the critical chain.
+        """
+        drawn = np.repeat(current[None], count, axis=0)
+        for row in drawn:
+            for _ in range(1 if rng.random() < 0.7 else 2):
+                self._move(row, guided, chain, rng)
+        return drawn
+
+    def _move(self, row: Devices, guided: float, chain: Chain, rng: np.random.Generator) -> None:
+        """Send a class and its companions elsewhere; mostly only those that are where it is."""
+        if len(chain.earlier) and rng.random() < guided:
+            moved, target = self._along(row, chain, rng)
+        else:
+            moved = int(rng.integers(len(row)))
+            target = self._elsewhere(int(row[moved]), rng)
+        grouping = self.groupings[rng.integers(len(self.groupings))]
+        together = grouping.companions(moved)
+        if rng.random() < 0.8:
+            together = together[row[together] == row[moved]]
+        row[together] = target
+
+    def _along(self, row: Devices, chain: Chain, rng: np.random.Generator) -> tuple[int, int]:
+        """Join the ends of a transfer, or send one of two that share a device elsewhere."""
+        first, second, crosses = chain.draw(rng)
+        if rng.random() < 0.5:
+            first, second = second, first
+        if crosses:
+            return first, int(row[second])
+        return first, self._elsewhere(int(row[first]), rng)
+
+    def _elsewhere(self, device: int, rng: np.random.Generator) -> int:
+        return int((device + 1 + rng.integers(self._devices - 1)) % self._devices)
+
+    def fitted(self, classes: Ints) -> Ints:
+        """Send classes to the CPU where their device cannot run them: int64[..., n_classes]."""
+        fitted = np.array(classes)
+        asked = fitted[..., self._fussy]
+        fits = self._allowed[np.arange(len(self._fussy)), asked]
+        fitted[..., self._fussy] = np.where(fits, asked, self._fallback)
+        return fitted
+
+    def placed(self, classes: Ints) -> NDArray[np.int32]:
+        """Operation devices, int32[batch, ops], of class devices int64[batch, n_classes]."""
+        fitted = self.fitted(classes).astype(np.int32)
+        return np.take(fitted, self.problem.graph.colocation, axis=1)
+
+
+def _main_types(problem: Problem) -> Devices:
+    """int64[n_classes]: the type of the operation that takes longest in each class."""
+    graph = problem.graph
+    kinds = np.unique(np.array(graph.op_types), return_inverse=True)[1]
+    seconds = problem.seconds.max(axis=1, where=np.isfinite(problem.seconds), initial=0)
+    order = np.lexsort((-seconds, graph.colocation))
+    firsts = np.unique(graph.colocation[order], return_index=True)[1]
+    return np.asarray(kinds[order][firsts], np.int64)

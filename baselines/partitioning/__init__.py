@@ -1,0 +1,1 @@
+"""Graph partitioning for placers: the problem handed to a partitioner, and its answer."""

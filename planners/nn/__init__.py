@@ -1,0 +1,1 @@
+"""Parts of networks that policies share: layers, attention, optimizers. No policy."""

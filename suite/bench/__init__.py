@@ -1,0 +1,1 @@
+"""Grids of cells to records: run, resume, compare and verify."""

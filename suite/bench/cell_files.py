@@ -1,0 +1,34 @@
+"""Where the searches of a run leave their traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.bench.cell import Job
+from suite.search.checkpoint import INTERVAL, Checkpoint
+from suite.search.progress_log import Journal, Listener
+
+
+@dataclass(frozen=True)
+class Outlets:
+    """Folders and pace."""
+
+    results: Path
+    """Folder of the records; a search's CSV and checkpoint lie beside its record."""
+    board: Path | None = None
+    """Folder of TensorBoard event files, a folder below it for every cell; None: none."""
+    interval: float = INTERVAL
+    """Seconds from one checkpoint to the next; 0: one every step."""
+
+    def journal(self, job: Job, listener: Listener | None) -> Journal:
+        """The journal of a job's search."""
+        board = None if self.board is None else self.board / job.cell.name
+        return Journal(job.cell.path(self.results).with_suffix(".csv"), board, listener)
+
+    def checkpoint(self, job: Job) -> Checkpoint:
+        """The checkpoint of a job's search."""
+        from suite.bench.run_cell import fingerprint
+
+        path = job.cell.path(self.results).with_suffix(".checkpoint.npz")
+        return Checkpoint(path, fingerprint(job), self.interval)

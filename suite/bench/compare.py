@@ -1,0 +1,77 @@
+"""One placer's answer to one problem, judged: what ``placebench place`` compares."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from suite.core.errors import BudgetExhausted, InputError, Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Search
+from suite.search.registry import make_placer
+from suite.search.subprocess_call import NativeCrash
+from suite.simulator.result import StepResult
+from suite.simulator.step import Simulator
+
+BASELINES = ("cpu_only", "gpu_only", "scotch", "mincut", "metis")
+"""Placers that need neither a human expert nor a budget."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A placement and what it is worth."""
+
+    placement: Placement
+    result: StepResult
+    seconds: float
+    """Wall-clock seconds the placer took, judging included."""
+    evaluations: int
+    """Placements it had judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """How a placer fared."""
+
+    placer: str
+    answer: Answer | None
+    status: str = "ok"
+    """``ok``, ``oom``, ``skipped`` (the placer declines such problems) or ``error``."""
+    reason: str = ""
+    """Why there is no answer."""
+
+    @classmethod
+    def of(cls, placer: str, answer: Answer) -> Trial:
+        """Wrap an answer."""
+        return cls(placer, answer, "oom" if answer.result.oom.any() else "ok")
+
+
+def attempt(problem: Problem, simulator: Simulator, placer: Any, search: Search) -> Answer:
+    """Let a placer answer and judge it; what the placer raises passes through."""
+    start = time.monotonic()
+    placement = placer.place(problem, search)
+    seconds = time.monotonic() - start
+    checked = Placement.of(problem, placement.devices)
+    return Answer(checked, simulator.run(checked.devices), seconds, search.evaluations)
+
+
+def compare(problem: Problem, simulator: Simulator, asked: Trial, seed: int) -> list[Trial]:
+    """Return ``asked`` and, after it, every baseline that is not the one asked for.
+
+    The human expert is among them where the problem has one. A baseline that fails says why.
+    """
+    names = BASELINES if problem.expert is None else (*BASELINES, "human_expert")
+    others = [name for name in names if name != asked.placer]
+    return [asked, *(_tried(problem, simulator, name, seed) for name in others)]
+
+
+def _tried(problem: Problem, simulator: Simulator, name: str, seed: int) -> Trial:
+    search = Search(problem, simulator, seed)
+    try:
+        return Trial.of(name, attempt(problem, simulator, make_placer(name, {}), search))
+    except Unsupported as error:
+        return Trial(name, None, "skipped", str(error))
+    except (InputError, BudgetExhausted, NativeCrash) as error:
+        return Trial(name, None, "error", str(error))

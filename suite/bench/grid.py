@@ -1,0 +1,203 @@
+"""Grids: which placers x tasks x seeds on which machine: ``suite/grids/*.toml`` or any."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from suite.bench.cell import Cell, Job
+from suite.core.errors import InputError
+from suite.core.paths import GRIDS
+from suite.formats.machine_toml import known_machines, load_machine
+from suite.formats.schema import Fields, check_fields
+from suite.search.registry import lookup, make_placer, task, unknown
+from suite.simulator.semantics import PLACEBENCH, preset
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A named set of jobs, in the order they run."""
+
+    name: str
+    jobs: tuple[Job, ...]
+    cpus: int | None = None
+    """CPUs of its machine, where that is a host to be profiled; None: the machine is known."""
+
+
+def known_grids() -> dict[str, Path]:
+    """Grid name -> file, of the grids that come with placebench."""
+    return {path.stem: path for path in sorted(GRIDS.glob("*.toml"))}
+
+
+def load_grid(name_or_path: str, seed: int | None = None, machine: str | None = None) -> Grid:
+    """Read a grid by name or from a TOML file (docs/formats.md).
+
+    ``seed`` and ``machine`` replace the grid's own.
+
+    Raises InputError for an unknown grid, task, placer, parameter or machine, for a wrong or
+    missing value, and where the machine is still to be profiled or has too few GPUs.
+    """
+    path = _path(name_or_path)
+    table = _table(path)
+    try:
+        grid = _planned(path, table, seed, machine)
+        _check_machine(grid)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return grid
+
+
+def planned_cells(name: str) -> tuple[Cell, ...]:
+    """The cells of a grid of placebench, in order, on any host: also without its machine.
+
+    Raises InputError as :func:`load_grid` does, but for what concerns the machine.
+    """
+    path = _path(name)
+    return tuple(job.cell for job in _planned(path, _table(path), None, None).jobs)
+
+
+def _path(name_or_path: str) -> Path:
+    path = Path(name_or_path)
+    return path if path.suffix == ".toml" else lookup(known_grids(), name_or_path, "grid")
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+
+
+def _planned(path: Path, table: Mapping[str, Any], seed: int | None, machine: str | None) -> Grid:
+    if machine is not None:  # what profile the grid asks for is no matter then
+        table = {key: value for key, value in table.items() if key != "cpus"} | {"machine": machine}
+    return Grid(path.stem, tuple(_jobs(table, path, seed)), table.get("cpus"))
+
+
+def _check_machine(grid: Grid) -> None:
+    """Raise InputError unless this host knows the grid's machine, with devices enough."""
+    name = grid.jobs[0].cell.machine
+    if name not in known_machines():
+        if grid.cpus is None:
+            raise unknown(name, "machine", known_machines())
+        tasks = dict.fromkeys(job.cell.task for job in grid.jobs if job.graph_file is None)
+        options = " ".join([f"--cpus {grid.cpus}", *(f"--task {task}" for task in tasks)])
+        raise InputError(
+            f"machine {name!r} is this host, measured; run placebench profile {name} {options}"
+        )
+    machine = load_machine(name)
+    if grid.cpus not in (None, len(machine.cpus)):
+        raise InputError(
+            f"{name} has {len(machine.cpus)} CPUs, not {grid.cpus}; profile it with --cpus"
+            f" {grid.cpus}, or name another with --machine"
+        )
+    for job in grid.jobs:
+        if job.cell.gpus > len(machine.gpus):
+            wanted = f"{job.cell.task} wants {job.cell.gpus} GPUs"
+            raise InputError(f"{wanted}, {name} has {len(machine.gpus)}")
+
+
+def run_for_real(grid: Grid, backend: str, cluster_file: Path | None) -> Grid:
+    """The same cells judged by a real backend; their names say so, their seeds are the same."""
+    name = f"{grid.name}@{backend}"
+    file = None if cluster_file is None else str(cluster_file.absolute())
+    jobs = (
+        replace(
+            job,
+            cell=replace(job.cell, grid=f"{job.cell.grid}@{backend}"),
+            backend=backend,
+            cluster_file=file,
+        )
+        for job in grid.jobs
+    )
+    return Grid(name, tuple(jobs))
+
+
+_GRID: Fields = {
+    "machine": (str,),
+    "cpus": (int,),
+    "seed": (int,),
+    "semantics": (str,),
+    "task": (list,),
+    "placer": (list,),
+    "budget": (dict,),
+}
+_TASK: Fields = {"name": (str,), "gpus": (int,), "graph": (str,)}
+_PLACER: Fields = {"name": (str,), "label": (str,), "seeds": (int,), "parameters": (dict,)}
+_BUDGET: Fields = {"evaluations": (int,), "seconds": (int, float), "timeout": (int, float)}
+
+
+def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
+    check_fields(table, _GRID, ("machine", "task", "placer"), "the grid")
+    semantics = preset(table.get("semantics", PLACEBENCH.name))
+    budget = table.get("budget", {})
+    check_fields(budget, _BUDGET, (), "budget")
+    for key, value in budget.items():
+        if not value > 0:
+            raise InputError(f"budget: {key} is {value}; give more than 0, or leave it out")
+    base = table.get("seed", 0) if seed is None else seed
+    placers = list(_placers(table))
+    jobs = [
+        Job(
+            Cell(path.stem, table["machine"], gpus, name, label, number),
+            placer,
+            parameters,
+            graph_file,
+            base,
+            budget.get("evaluations"),
+            budget.get("seconds"),
+            budget.get("timeout"),
+            semantics.name,
+        )
+        for name, gpus, graph_file in _tasks(table, path)
+        for label, placer, parameters, seeds in placers
+        for number in range(seeds)
+    ]
+    _check_distinct(jobs)
+    return jobs
+
+
+def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str | None]]:
+    """Yield name, GPUs and graph file (relative to the grid's) of every task."""
+    for i, entry in enumerate(table["task"]):
+        check_fields(entry, _TASK, ("name", "gpus"), f"task {i}")
+        name, gpus = entry["name"], entry["gpus"]
+        if gpus < 0:
+            raise InputError(f"{name} wants {gpus} GPUs; give 0 or more")
+        if "graph" not in entry:
+            task(name)
+            yield name, gpus, None
+        elif not name or "/" in name or name.startswith("."):
+            raise InputError(f"task {i}: {name!r} cannot name a folder; use letters and digits")
+        else:
+            yield name, gpus, str(path.absolute().parent / entry["graph"])
+
+
+def _placers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any], int]]:
+    """Yield label, name, parameters and number of seeds of every placer."""
+    for i, entry in enumerate(table["placer"]):
+        check_fields(entry, _PLACER, ("name",), f"placer {i}")
+        parameters, seeds = entry.get("parameters", {}), entry.get("seeds", 1)
+        label = entry.get("label", entry["name"])
+        make_placer(entry["name"], parameters)
+        if seeds < 1:
+            raise InputError(f"placer {entry['name']}: seeds is {seeds}; give >= 1")
+        if not re.fullmatch(r"\w+", label):
+            raise InputError(f"placer {i}: {label!r} cannot name a folder; use letters and digits")
+        yield label, entry["name"], parameters, seeds
+
+
+def _check_distinct(jobs: list[Job]) -> None:
+    if not jobs:
+        raise InputError("no cells; add [[task]] and [[placer]] tables")
+    seen: set[str] = set()
+    for job in jobs:
+        if job.cell.name in seen:
+            raise InputError(f"{job.cell.name} is there twice; drop one of its tables")
+        seen.add(job.cell.name)

@@ -1,0 +1,63 @@
+"""The fields of a record that follow from running its placement for real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.bench.cell import Job
+from suite.bench.record import Record
+from suite.core.errors import InputError
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.execution.backends import open_backend
+from suite.execution.measurement import Measurement, Step, Timing
+
+
+def measured(job: Job, problem: Problem, placement: Placement, simulated: Record) -> Record:
+    """Run a placement; the fields of a record, with what the simulator said under ``simulated``.
+
+    Raises InputError where this host cannot be the cell's machine.
+    """
+    cell = job.cell
+    backend = open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file)
+    timing = Timing() if job.timeout is None else Timing(timeout=job.timeout)
+    result = backend.measure(_step(job, problem), np.asarray(placement.devices), timing)
+    names = [device.name for device in problem.machine.devices]
+    peaks = zip(names, result.peak_memory or (None,) * len(names), strict=True)
+    kept = ("step_time", "peak_memory", "busy", "moved", "oom")
+    return {
+        "status": result.status,
+        "reason": result.reason,
+        "step_time": result.step_time,
+        "step_times": list(result.kept),
+        "discarded": list(result.step_times[: result.discarded]),
+        "peak_memory": {name: peak for name, peak in peaks if peak is not None},
+        "memory_source": result.memory_source,
+        "virtual": result.virtual,
+        "busy": _busy(result, names),
+        "oom": [],
+        "placement_hash": placement.hash,
+        "simulated": {name: simulated[name] for name in kept},
+    }
+
+
+def _step(job: Job, problem: Problem) -> Step:
+    if job.graph_file is None:
+        return Step.of_task(job.cell.task)
+    beside = Path(job.graph_file).with_suffix(".pb")
+    if not beside.exists():
+        raise InputError(f"{job.cell.task} is a graph file; put its GraphDef at {beside} to run it")
+    return Step(beside, problem.graph.op_names)
+
+
+def _busy(result: Measurement, names: list[str]) -> dict[str, float]:
+    """Seconds that operations ran on each device in the traced step; empty without one."""
+    if not result.traces:
+        return {}
+    trace = result.traces[-1]
+    ran = np.array([name != "RecvTensor" for name in trace.names], np.bool_)
+    seconds: Any = trace.end - trace.start
+    return {n: float(seconds[ran & (trace.devices == d)].sum()) for d, n in enumerate(names)}

@@ -1,0 +1,97 @@
+"""Heads and tails that see a device run one operation at a time, and that help is not free.
+
+Let operation v be on device d. An ancestor of v is *beside* it, on d as well, or *apart*. Forwards
+from the ancestors' heads and backwards from v, with the cheaper of beside and apart at each
+operation between and a transfer where the two meet, there is a least time at which each ancestor
+starts or ends either way, and a least time from its end to the start of v, its lag. Now assume that
+v starts before some time t:
+
+1. An ancestor that would make v start at t or later by being apart is beside v; likewise the other
+   way round. What is known about one tells more about its neighbours: their least times grow, since
+   a transfer to or from the known side can no longer be avoided.
+2. d runs those beside v one after the other: if the first of some of them cannot start before time
+   a, v cannot start before a + their durations.
+
+If that contradicts the assumption, or an operation can be neither beside nor apart, v starts at t
+or later: t is a head of v on d (:mod:`suite.bounds.serialisation_kernel`). So where two branches
+join, either the shorter one is transferred or v waits for both, one after the other. Tails are
+heads in the graph turned round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.bounds.critical_path import NEVER, Nanoseconds, heads_and_tails
+from suite.bounds.serialisation_kernel import Costs, raised
+from suite.core.arrays import Ints
+from suite.core.problem import Problem
+from suite.simulator.durations import nanoseconds
+
+
+def serial_heads_and_tails(
+    problem: Problem, durations: Nanoseconds
+) -> tuple[Nanoseconds, Nanoseconds]:
+    """Raise :func:`suite.bounds.critical_path.heads_and_tails`: same meaning, never less."""
+    heads, tails = heads_and_tails(problem, durations)
+    _, firsts, kind = np.unique(durations, axis=1, return_index=True, return_inverse=True)
+    kind = kind.reshape(-1)
+    ahead, back = _both_ways(problem, durations[:, firsts], kind)
+    later = raised(ahead, _least(heads, kind))[:, kind]
+    longer = raised(back, _least(tails, kind)[::-1])[::-1, kind]
+    return np.maximum(heads, later), np.maximum(tails, longer)
+
+
+def _least(values: Nanoseconds, kind: NDArray[np.int64]) -> Nanoseconds:
+    """int64[ops, devices] to int64[ops, kinds]: the least of each kind."""
+    columns = [values[:, kind == k].min(axis=1) for k in range(int(kind.max()) + 1)]
+    return np.stack(columns, axis=1)
+
+
+def _both_ways(
+    problem: Problem, durations: Nanoseconds, kind: NDArray[np.int64]
+) -> tuple[Costs, Costs]:
+    """Costs of the graph and of the graph turned round, last operation first."""
+    graph = problem.graph
+    here = np.where(durations > 0, durations, NEVER)
+    counts = np.bincount(kind)
+    others = ~np.diag(counts == 1)
+    elsewhere = np.stack([np.where(row, here, NEVER).min(axis=1) for row in others], axis=1)
+    sizes, size_of = np.unique(graph.tensor_bytes, return_inverse=True)
+    arrive, leave = _transfers(problem, sizes, kind)
+    tensors, readers = graph.edges
+    makers, rows = graph.producer[tensors], size_of.reshape(-1)[tensors]
+    last = graph.n_ops - 1
+    ahead = _edges(problem, readers, makers, rows, graph.colocation)
+    back = _edges(problem, last - makers, last - readers, rows, graph.colocation[::-1])
+    turned = np.ascontiguousarray(here[::-1]), np.ascontiguousarray(elsewhere[::-1])
+    return (
+        Costs(*ahead, arrive, leave, here, elsewhere, others),
+        Costs(*back, leave, arrive, *turned, others),
+    )
+
+
+def _edges(
+    problem: Problem, end: Any, start: Any, size: Any, classes: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Offsets, sources, whether together, and sizes of the edges, sorted by their end."""
+    order = np.argsort(end, kind="stable")
+    end, start = end[order].astype(np.int64), start[order].astype(np.int64)
+    offsets = np.searchsorted(end, np.arange(problem.graph.n_ops + 1))
+    return offsets, start, classes[start] == classes[end], size[order].astype(np.int64)
+
+
+def _transfers(
+    problem: Problem, sizes: Ints, kind: NDArray[np.int64]
+) -> tuple[Nanoseconds, Nanoseconds]:
+    """The least time to, and from, a device of each kind: int64[sizes, kinds] each."""
+    shape = (len(sizes), int(kind.max()) + 1)
+    arrive, leave = np.full(shape, NEVER), np.full(shape, NEVER)
+    for (s, t), link in problem.machine.link_of.items() if len(kind) > 1 else ():
+        time = nanoseconds(link.latency + sizes / link.bandwidth)
+        arrive[:, kind[t]] = np.minimum(arrive[:, kind[t]], time)
+        leave[:, kind[s]] = np.minimum(leave[:, kind[s]], time)
+    return arrive, leave

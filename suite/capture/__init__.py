@@ -1,0 +1,1 @@
+"""Models to graphs: everything that loads TensorFlow in order to read a program."""

@@ -1,0 +1,107 @@
+"""Captured graphs on disk, so that TensorFlow traces each task once."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.paths import cache_folder
+from suite.core.source_digest import code_digest
+from suite.formats.atomic import atomic
+from suite.formats.graph_npz import FORMAT, load_graph_file, save_graph
+from suite.search.registry import task, task_sources
+
+_CAPTURE_SOURCES = (
+    "suite/capture/to_graph.py",
+    "suite/capture/op_costs.py",
+    "suite/capture/kernels.py",
+    "suite/capture/flatten.py",
+)
+
+
+@cache
+def cache_key(name: str) -> str:
+    """Hash of all that a task's capture depends on: parameters, sources, TensorFlow's version."""
+    # A task may be a model of another file at another size.
+    models = task_sources()[name], type(task(name)).__module__
+    code = code_digest("suite.capture.to_graph", "suite.formats.graph_npz", *models)
+    parts = [repr(task(name)), version("tensorflow"), version("keras"), FORMAT, code]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def graph_path(name: str) -> Path:
+    """Where the captured graph of a task is, or will be."""
+    return cache_folder() / f"{name}-{cache_key(name)}.npz"
+
+
+def graph_def_path(name: str) -> Path:
+    """Where the pruned GraphDef of a task is (gzipped protocol buffer)."""
+    return cache_folder() / f"{name}-{cache_key(name)}.pb.gz"
+
+
+def load_graph(name: str) -> OpGraph:
+    """Return a task's graph, captured first if need be (in a child process).
+
+    A damaged cache entry is rebuilt with a warning. Raises InputError for an unknown task or one
+    whose capture fails.
+    """
+    task(name)
+    path = graph_path(name)
+    if path.exists():
+        try:
+            return load_graph_file(path)
+        except InputError as error:
+            warnings.warn(f"{error}; capturing {name} again", stacklevel=2)
+    _capture_in_child(name)
+    return load_graph_file(path)
+
+
+def missing(names: Iterable[str]) -> list[str]:
+    """The tasks that have not been captured yet."""
+    return [name for name in dict.fromkeys(names) if not graph_path(name).exists()]
+
+
+def capture_all(names: Iterable[str], workers: int) -> Iterable[str]:
+    """Capture the missing tasks, ``workers`` child processes at a time; yield each when done."""
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        todo = missing(names)
+        yield from (name for name, _ in zip(todo, pool.map(_capture_in_child, todo), strict=True))
+
+
+def _capture_in_child(name: str) -> None:
+    """TensorFlow's memory is given back when the child ends, and two can run side by side."""
+    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-m", "suite.capture.cache", name]
+    child = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if child.returncode:
+        last = (child.stderr.strip().splitlines() or ["no output"])[-1]
+        raise InputError(f"capturing {name} failed (exit code {child.returncode}): {last}")
+
+
+def capture_task(name: str) -> None:
+    """Trace a task with TensorFlow and write its graph and GraphDef into the cache."""
+    from suite.capture.to_graph import capture
+
+    model = task(name)
+    step, inputs = model.build()
+    facts = {"task": name, "paper_ops": model.paper_ops, "choices": list(model.choices)}
+    captured = capture(step, inputs, name, facts)
+    with atomic(graph_def_path(name)) as temporary:
+        payload = captured.graph_def.SerializeToString(deterministic=True)
+        temporary.write_bytes(gzip.compress(payload, mtime=0))
+    save_graph(captured.graph, graph_path(name))
+
+
+if __name__ == "__main__":
+    capture_task(sys.argv[1])

@@ -1,0 +1,153 @@
+"""``package.module:function`` -> OpGraph: other people's training steps."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from suite.capture.from_function import capture_function
+from suite.capture.load_model import Options
+from suite.capture.user_errors import told
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+
+_WANTED = (
+    "return a tf.function with an input_signature, a concrete function, a Keras model, or"
+    " (tf.function, [tf.TensorSpec, ...])"
+)
+
+
+def capture_target(target: str, options: Options) -> OpGraph:
+    """Import ``package.module:function`` and capture the training step it is or returns.
+
+    Raises InputError for each way in which it can fail: one line that names the target.
+    """
+    module, _, attribute = target.partition(":")
+    if module.endswith(".py") or not re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", target):
+        raise InputError(f"{target!r} names no function; write package.module:function (no .py)")
+    found = _attribute(_import(module), module, attribute)
+    return _step(target, _built(target, found), options)
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module == error.name or module.startswith(f"{error.name}.")):
+            raise InputError(
+                f"no module {error.name!r} in this folder or installed; check the name"
+            ) from None
+        raise InputError(f"importing {module} failed: {told(error)}; mend it") from None
+    except (Exception, SystemExit) as error:
+        raise InputError(f"importing {module} failed: {told(error)}; mend it") from None
+
+
+def _attribute(found: Any, module: str, path: str) -> Any:
+    for name in path.split("."):
+        if not hasattr(found, name):
+            known = sorted(n for n in vars(found) if not n.startswith("_")) if path else []
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
+            raise InputError(f"module {module} has no {name!r}; {hint}")
+        found = getattr(found, name)
+    return found
+
+
+def _built(target: str, found: Any) -> Any:
+    """Call a plain function to get the step; leave alone what is a step already."""
+    if _is_step(found) or isinstance(found, tuple | list) or not callable(found):
+        return found
+    for name, parameter in inspect.signature(found).parameters.items():
+        optional = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.default is parameter.empty and not optional:
+            raise InputError(
+                f"{target} needs the argument {name!r}; name a function that takes none and returns"
+                " the step"
+            )
+    try:
+        return found()
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{target} failed: {told(error)}; mend it") from None
+
+
+def _is_step(found: Any) -> bool:
+    import keras
+    import tensorflow as tf
+
+    traced = isinstance(found, tf.types.experimental.ConcreteFunction)
+    return traced or hasattr(found, "get_concrete_function") or isinstance(found, keras.Model)
+
+
+def _step(target: str, found: Any, options: Options) -> OpGraph:
+    import keras
+    import tensorflow as tf
+
+    if isinstance(found, keras.Model):
+        from suite.capture.from_keras import capture_keras
+
+        return capture_keras(found, target, options)
+    if options != Options():
+        raise InputError(f"{target} has its own inputs; leave out --batch and --input")
+    if isinstance(found, tf.types.experimental.ConcreteFunction):
+        return capture_function(found, target)
+    if hasattr(found, "get_concrete_function"):
+        return capture_function(_traced(target, found, _no_inputs(target, found)), target)
+    if isinstance(found, tuple | list) and len(found) == 2 and callable(found[0]):
+        step = found[0] if hasattr(found[0], "get_concrete_function") else tf.function(found[0])
+        return capture_function(_traced(target, step, _inputs(target, found[1])), target)
+    raise InputError(f"{target} gives {_described(found)}; {_WANTED}")
+
+
+def _described(found: Any) -> str:
+    """Say what a user returned: ``None``, or ``a tuple (Tensor, int)``, or ``'x' (str)``."""
+    kind = type(found).__name__
+    if found is None or not isinstance(found, tuple | list):
+        return "None" if found is None else f"{_short(found)} ({kind})"
+    return f"a {kind} ({', '.join(type(entry).__name__ for entry in found[:3])})"
+
+
+def _short(found: Any) -> str:
+    words = " ".join(repr(found).split())
+    return words if len(words) <= 40 else f"{words[:37]}..."
+
+
+def _no_inputs(target: str, step: Any) -> tuple[()]:
+    """Return no inputs; InputError when the step needs some that nothing describes."""
+    needed = [
+        name
+        for name, p in inspect.signature(step.python_function).parameters.items()
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if needed and step.input_signature is None:
+        raise InputError(
+            f"{target}: the step takes {', '.join(needed)} of unknown shapes; {_WANTED}"
+        )
+    return ()
+
+
+def _inputs(target: str, given: Any) -> Sequence[Any]:
+    import tensorflow as tf
+
+    if isinstance(given, tf.TypeSpec) or not isinstance(given, tuple | list):
+        raise InputError(
+            f"{target} gives (step, {_described(given)}); its second must be a list of"
+            " tf.TensorSpec"
+        )
+    for leaf in tf.nest.flatten(given):
+        if not isinstance(leaf, tf.TypeSpec) and not tf.is_tensor(leaf):
+            raise InputError(
+                f"{target} gives {_described(leaf)} among the step's inputs; each must be a"
+                " tf.TensorSpec"
+            )
+    return given
+
+
+def _traced(target: str, step: Any, inputs: Sequence[Any]) -> Any:
+    try:
+        return step.get_concrete_function(*inputs)
+    except Exception as error:
+        raise InputError(f"tracing {target} failed: {told(error)}; mend it") from None

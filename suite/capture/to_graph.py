@@ -1,0 +1,169 @@
+"""TensorFlow -> OpGraph: a concrete function, any ``tf.function`` step, or a GraphDef."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from suite.capture.flatten import lift, prune
+from suite.capture.kernels import gpu_kernel, host_outputs
+from suite.capture.op_costs import count
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+
+ALIASING = frozenset(
+    [
+        "Identity",
+        "Reshape",
+        "ExpandDims",
+        "Squeeze",
+        "StopGradient",
+        "PreventGradient",
+        "ReadVariableOp",
+        "EnsureShape",
+    ]
+)
+"""Operations whose first output is the buffer of their first input (of the variable, for reads)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """A graph to place, and the GraphDef that runs it."""
+
+    graph: OpGraph
+    graph_def: Any
+    """``tf.compat.v1.GraphDef`` with the same operation names."""
+
+
+def capture(
+    step: Any, inputs: Sequence[Any], name: str, metadata: Mapping[str, Any] | None = None
+) -> Captured:
+    """Capture a ``tf.function`` training step, traced for ``inputs`` (``tf.TensorSpec`` each).
+
+    Raises InputError if it cannot be flattened or a shape is unknown.
+    """
+    function = step.get_concrete_function(*inputs)
+    graph_def, wanted = lift(function)
+    parameters = sum(int(v.shape.num_elements()) for v in function.graph.trainable_variables)
+    facts = {"ops_unpruned": len(graph_def.node), "parameters": parameters}
+    return capture_graph_def(graph_def, wanted, name, facts | dict(metadata or {}))
+
+
+def capture_graph_def(
+    graph_def: Any, wanted: Sequence[str], name: str, metadata: Mapping[str, Any] | None = None
+) -> Captured:
+    """Prune a flat GraphDef to what the operations ``wanted`` need, and capture it."""
+    import tensorflow as tf
+
+    pruned = prune(graph_def, list(wanted))
+    tf_graph = tf.Graph()
+    with tf_graph.as_default():
+        tf.import_graph_def(pruned, name="")
+    flops, touched = count(pruned, wanted, tf_graph)
+    facts = {"ops_unpruned": len(graph_def.node), "tensorflow": version("tensorflow")}
+    graph = _to_op_graph(tf_graph, name, flops, touched, facts | dict(metadata or {}))
+    return Captured(graph, pruned)
+
+
+def _to_op_graph(tf_graph: Any, name: str, flops: Any, touched: Any, metadata: Any) -> OpGraph:
+    ops = tf_graph.get_operations()
+    index = {op.name: i for i, op in enumerate(ops)}
+    kernels = [gpu_kernel(op.node_def) for op in ops]
+    tensors = _Tensors()
+    first = []
+    for i, op in enumerate(ops):
+        first.append(len(tensors.producer))
+        for tensor, host in zip(op.outputs, host_outputs(op, kernels[i]), strict=True):
+            tensors.add(i, _bytes(tensor), bool(host), tensor.shape.as_list())
+    tensor_of = {t.name: first[i] + k for i, op in enumerate(ops) for k, t in enumerate(op.outputs)}
+    consumers = [(tensor_of[t.name], i) for i, op in enumerate(ops) for t in op.inputs]
+    for i, op in enumerate(ops):
+        if op.type in ALIASING and op.inputs:
+            tensors.alias_of[first[i]] = tensor_of[op.inputs[0].name]
+    control: dict[int, int] = {}
+    for i, op in enumerate(ops):
+        # TensorFlow gathers them in sets, so their order differs from process to process.
+        for source in sorted(index[before.name] for before in op.control_inputs):
+            if source not in control:
+                control[source] = tensors.add(source, 0, True, [])
+            consumers.append((control[source], i))
+    return OpGraph.create(
+        name,
+        [op.name for op in ops],
+        [op.type for op in ops],
+        tensors.producer,
+        consumers,
+        colocation=_colocation(ops),
+        flops=flops,
+        bytes_touched=touched,
+        persistent_bytes=[_variable_bytes(op) for op in ops],
+        gpu_kernel=[kernel is not None for kernel in kernels],
+        tensor_bytes=tensors.size,
+        alias_of=tensors.alias_of,
+        host_memory=tensors.host,
+        shapes=tensors.shapes,
+        metadata=metadata,
+    )
+
+
+class _Tensors:
+    """Columns of the tensors of a graph under construction."""
+
+    def __init__(self) -> None:
+        self.producer: list[int] = []
+        self.size: list[int] = []
+        self.host: list[bool] = []
+        self.shapes: list[list[int]] = []
+        self.alias_of: list[int] = []
+
+    def add(self, producer: int, size: int, host: bool, shape: list[int]) -> int:
+        self.producer.append(producer)
+        self.size.append(size)
+        self.host.append(host)
+        self.shapes.append(shape)
+        self.alias_of.append(-1)
+        return len(self.producer) - 1
+
+
+def _bytes(tensor: Any) -> int:
+    """Bytes of a ``tf.Tensor``; a handle to a variable has none. InputError on unknown shapes."""
+    if tensor.dtype.name in ("resource", "variant", "string"):
+        return 0
+    elements = tensor.shape.num_elements()
+    if elements is None:
+        raise InputError(
+            f"tensor {tensor.name!r} has the unknown shape {tensor.shape}; give the step's"
+            " arguments fixed shapes (batch size included)"
+        )
+    return int(elements) * int(tensor.dtype.size)
+
+
+def _variable_bytes(op: Any) -> int:
+    if op.type not in ("VarHandleOp", "VariableV2"):
+        return 0
+    import tensorflow as tf
+
+    shape, dtype = tf.TensorShape(op.get_attr("shape")), op.get_attr("dtype")
+    return int(np.prod(shape.as_list(), dtype=np.int64)) * int(dtype.size)
+
+
+def _colocation(ops: Sequence[Any]) -> list[str | None]:
+    """A label per operation: variables with all who take their handles, and ``loc:@`` groups."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parent.setdefault(name, name) != name:
+            name = parent[name]
+        return name
+
+    for op in ops:
+        handles = [t.op.name for t in op.inputs if t.dtype.name == "resource"]
+        explicit = [g[5:].decode() for g in op.colocation_groups() if g.startswith(b"loc:@")]
+        for other in handles + explicit:
+            if other != op.name:
+                parent[root(op.name)] = root(other)
+    return [root(op.name) if op.name in parent else None for op in ops]

@@ -1,0 +1,1 @@
+"""Graphs, machines, problems and placements: frozen values, no files."""

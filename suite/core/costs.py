@@ -1,0 +1,60 @@
+"""Analytic op times: the larger of compute and memory time, plus a launch overhead."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suite.core.arrays import Floats
+from suite.core.graph import OpGraph
+from suite.core.machine import OP_CLASSES, Machine
+
+_HOST = """
+    Const NoOp Placeholder PlaceholderWithDefault VarHandleOp ReadVariableOp Identity IdentityN
+    Reshape ExpandDims Squeeze StopGradient PreventGradient Shape ShapeN Size Rank
+    BroadcastGradientArgs ConcatOffset ControlTrigger EnsureShape
+"""
+_MATMUL = "MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum"
+_MOVEMENT = """
+    Concat ConcatV2 Split SplitV Slice StridedSlice StridedSliceGrad Pad PadV2 MirrorPad
+    Transpose Tile Pack Unpack Gather GatherV2 GatherNd ScatterNd ResourceGather
+    ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate TensorScatterAdd
+    TensorScatterUpdate UnsortedSegmentSum Fill ZerosLike OnesLike OneHot Cast Copy
+    InvertPermutation BroadcastTo Range Select SelectV2 ReverseV2 ReverseSequence
+"""
+HOST_TYPES = frozenset(_HOST.split())
+"""Operations that launch no kernel: they hand on a buffer or compute a shape on the host."""
+
+_CLASS = dict.fromkeys(_MATMUL.split(), "matmul") | dict.fromkeys(_MOVEMENT.split(), "movement")
+
+
+def op_class(op_type: str) -> int:
+    """Index into OP_CLASSES of an operation type."""
+    convolution = "Conv2D" in op_type or "Conv3D" in op_type or "DepthwiseConv" in op_type
+    return OP_CLASSES.index("convolution" if convolution else _CLASS.get(op_type, "elementwise"))
+
+
+def op_seconds(graph: OpGraph, machine: Machine) -> Floats:
+    """Seconds of every operation on every device: float64[ops, devices], inf without a kernel.
+
+    time = max(FLOP / (peak x efficiency), bytes / (bandwidth x efficiency)) + launch overhead,
+    with the efficiency of the operation's class on that kind of device (1 where the machine does
+    not say). Where the graph gives seconds for the device kind, they are taken as they are.
+    """
+    classes = np.array([op_class(t) for t in graph.op_types], np.int64)
+    on_host = np.array([t in HOST_TYPES for t in graph.op_types], np.bool_)
+    times = np.empty((graph.n_ops, machine.n_devices))
+    for d, device in enumerate(machine.devices):
+        table = machine.efficiency.get(device.kind, {})
+        compute, memory = np.array([table.get(c, (1.0, 1.0)) for c in OP_CLASSES])[classes].T
+        busy = np.maximum(
+            graph.flops / (device.peak_flops * compute),
+            graph.bytes_touched / (device.memory_bandwidth * memory),
+        )
+        overhead = np.where(on_host, device.host_overhead, device.launch_overhead)
+        times[:, d] = busy + overhead
+        if device.kind in graph.seconds:
+            given = graph.seconds[device.kind]
+            times[:, d] = np.where(np.isnan(given), times[:, d], given)
+        if device.kind == "gpu":
+            times[~graph.gpu_kernel, d] = np.inf
+    return times

@@ -1,0 +1,18 @@
+"""Where placebench keeps its files: what comes with it, and what it remembers on this host."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+SUITE = Path(__file__).parents[1]
+"""The folder of the package ``suite``."""
+ROOT = SUITE.parent
+"""The folder of all packages of placebench."""
+MACHINES = SUITE / "machines"
+GRIDS = SUITE / "grids"
+
+
+def cache_folder() -> Path:
+    """``$PLACEBENCH_CACHE``, else ``~/.cache/placebench``."""
+    return Path(os.environ.get("PLACEBENCH_CACHE", Path.home() / ".cache" / "placebench"))

@@ -1,0 +1,94 @@
+"""Placement: a device for every operation, checked against the problem it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.core.arrays import Ints, digest, frozen
+from suite.core.errors import InputError
+
+if TYPE_CHECKING:
+    from suite.core.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Device indices, one per operation, valid for the problem it was made for."""
+
+    devices: Ints
+    """int32[ops]."""
+
+    @classmethod
+    def of(cls, problem: Problem, devices: Ints) -> Placement:
+        """Check ``devices`` (int[ops]) and wrap it.
+
+        Raises InputError when it is incomplete or out of range, puts an operation on a device
+        without its kernel, or splits a colocation class.
+        """
+        check_devices(problem, np.asarray(devices))
+        return cls(frozen(devices, np.int32))
+
+    @classmethod
+    def of_classes(cls, problem: Problem, class_devices: Ints) -> Placement:
+        """Place whole colocation classes: ``class_devices`` is int[n_classes]."""
+        return cls.of(problem, np.asarray(class_devices)[problem.graph.colocation])
+
+    @classmethod
+    def of_names(cls, problem: Problem, names: Mapping[str, str]) -> Placement:
+        """Read operation name -> device name; InputError names the missing and unknown ones."""
+        graph, machine = problem.graph, problem.machine
+        for op in graph.op_names:
+            if op not in names:
+                raise InputError(f"the placement has no device for operation {op!r}; add it")
+        for op in names.keys() - set(graph.op_names):
+            raise InputError(f"the placement names operation {op!r}, which {graph.name} has not")
+        index = {name: machine.index(name) for name in sorted(set(names.values()))}
+        return cls.of(problem, np.array([index[names[op]] for op in graph.op_names], np.int32))
+
+    def names(self, problem: Problem) -> dict[str, str]:
+        """Return operation name -> device name, in the graph's order."""
+        devices = [d.name for d in problem.machine.devices]
+        return {
+            op: devices[d]
+            for op, d in zip(problem.graph.op_names, self.devices.tolist(), strict=True)
+        }
+
+    @cached_property
+    def hash(self) -> str:
+        """16 hexadecimal digits of the device array."""
+        return digest([np.asarray(self.devices, np.int32)])
+
+
+def check_devices(problem: Problem, devices: Ints) -> None:
+    """Raise InputError unless ``devices`` (int[ops]) is a valid placement of ``problem``."""
+    graph, machine = problem.graph, problem.machine
+    if devices.shape != (graph.n_ops,):
+        raise InputError(
+            f"a placement of {graph.name} needs {graph.n_ops} devices, not {devices.shape}"
+        )
+    for op in np.flatnonzero((devices < 0) | (devices >= machine.n_devices))[:1]:
+        raise InputError(
+            f"operation {graph.op_names[op]!r} is on device {devices[op]}, but {machine.name} has"
+            f" devices 0..{machine.n_devices - 1}"
+        )
+    is_gpu = np.zeros(machine.n_devices, np.bool_)
+    is_gpu[list(machine.gpus)] = True
+    for op in np.flatnonzero(is_gpu[devices] & ~graph.gpu_kernel)[:1]:
+        raise InputError(
+            f"operation {graph.op_names[op]!r} ({graph.op_types[op]}) has no GPU kernel but is on"
+            f" {machine.devices[devices[op]].name}; put it on a CPU"
+        )
+    leaders = graph.classes[1][graph.classes[0][:-1]]
+    split = devices != devices[leaders[graph.colocation]]
+    for op in np.flatnonzero(split)[:1]:
+        leader = leaders[graph.colocation[op]]
+        raise InputError(
+            f"operations {graph.op_names[leader]!r} and {graph.op_names[op]!r} must share a device"
+            f" but are on {machine.devices[devices[leader]].name} and"
+            f" {machine.devices[devices[op]].name}"
+        )

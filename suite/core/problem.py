@@ -1,0 +1,91 @@
+"""Problem: all that a placer may know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.core.arrays import Bools, Floats, Ints, digest, frozen
+from suite.core.colocation import Rule, colocation_groups
+from suite.core.costs import op_seconds
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.machine import Machine
+
+LONGEST = 1e9
+"""Seconds an operation may take: what is beyond does not count in nanoseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A graph to place on a machine, with the costs the placer is told."""
+
+    graph: OpGraph
+    machine: Machine
+    seconds: Floats
+    """float64[ops, devices]: time of each operation; infinite where there is no kernel."""
+    expert: Ints | None = None
+    """int32[ops]: the human expert's devices, where the model has one."""
+    rule: Rule | None = None
+    """The hand-made co-location group of an operation, where the model has such rules."""
+
+    def __post_init__(self) -> None:
+        """Freeze the costs; InputError on absurd ones, or when a class fits no device."""
+        object.__setattr__(self, "seconds", frozen(self.seconds, np.float64))
+        for op, device in np.argwhere((self.seconds > LONGEST) & np.isfinite(self.seconds))[:1]:
+            raise InputError(
+                f"operation {self.graph.op_names[op]!r} takes {self.seconds[op, device]:.3g} s on"
+                f" {self.machine.devices[device].name}; check units (FLOP, bytes, seconds)"
+            )
+        for index in np.flatnonzero(~self.allowed.any(axis=1))[:1]:
+            op = self.graph.op_names[int(np.argmax(self.graph.colocation == index))]
+            raise InputError(
+                f"no device of {self.machine.name} can run the colocation class of {op!r};"
+                " add a CPU to the machine"
+            )
+
+    @classmethod
+    def create(
+        cls,
+        graph: OpGraph,
+        machine: Machine,
+        expert: Ints | None = None,
+        rule: Rule | None = None,
+    ) -> Problem:
+        """Cost every operation on every device with the analytic model of suite.core.costs."""
+        return cls(graph, machine, op_seconds(graph, machine), expert, rule)
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """int64[ops]: co-location groups by ColocRL's heuristics (:mod:`suite.core.colocation`)."""
+        return colocation_groups(self.graph, self.rule)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """bool[n_classes, devices]: where each colocation class may go."""
+        runnable = np.isfinite(self.seconds)
+        allowed = np.ones((self.graph.n_classes, self.machine.n_devices), np.bool_)
+        np.logical_and.at(allowed, self.graph.colocation, runnable)
+        return allowed
+
+    @cached_property
+    def class_seconds(self) -> Floats:
+        """float64[n_classes, devices]: summed op times of each class; infinite if not allowed."""
+        total = np.zeros((self.graph.n_classes, self.machine.n_devices))
+        np.add.at(total, self.graph.colocation, self.seconds)
+        return total
+
+    @cached_property
+    def class_persistent_bytes(self) -> NDArray[np.int64]:
+        """int64[n_classes]: bytes of variables in each class."""
+        total = np.zeros(self.graph.n_classes, np.int64)
+        np.add.at(total, self.graph.colocation, self.graph.persistent_bytes)
+        return total
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits of graph, machine and costs."""
+        return digest([self.graph.fingerprint, self.machine.fingerprint, self.seconds])

@@ -1,0 +1,160 @@
+"""Digests of source code: what a result, a captured graph or a compiled kernel was made by.
+
+A digest covers a module and every first-party module that it reaches by import, wherever the import
+stands, also inside functions. Comments, docstrings and layout do not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from suite.core.paths import ROOT
+
+PACKAGES = ("suite", "baselines", "planners", "models")
+"""The packages of placebench."""
+_NAMED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
+"""A module, or a function of one, named in a string: what is called in a child process."""
+
+
+def code_digest(*modules: str, without: tuple[str, ...] = ()) -> str:
+    """16 hexadecimal digits of the code of modules and of all first-party ones that they reach.
+
+    What lies below the packages ``without`` does not count, and is not followed. The digest is the
+    same on every version of Python. Raises ModuleNotFoundError for a module that is not there.
+    """
+    parts = [f"{name} {_source(name).digest}" for name in reached(*modules, without=without)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def reached(*modules: str, without: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The names of ``modules`` and of all first-party modules that they reach, sorted.
+
+    First-party are the packages of placebench and those that ``modules`` belong to.
+    """
+    own = frozenset({*PACKAGES, *(name.partition(".")[0] for name in modules)})
+    for name in modules:
+        if _path(name) is None:
+            raise ModuleNotFoundError(f"no module named {name!r}", name=name)
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name in found or any(f"{name}.".startswith(f"{package}.") for package in without):
+            continue
+        found.add(name)
+        known = (n for n in _source(name).named if n.partition(".")[0] in own)
+        waiting += [n for n in known if _path(n) is not None]
+    return tuple(sorted(found))
+
+
+class _Source:
+    """One source file: what its code is, and which modules it may name."""
+
+    def __init__(self, path: Path, package: str) -> None:
+        tree = ast.parse(path.read_bytes())
+        _drop_docstrings(tree)
+        self.digest = hashlib.sha256("".join(_written(tree)).encode()).hexdigest()
+        self.named = tuple(sorted(set(_names(tree, package))))
+
+
+@cache
+def _source(module: str) -> _Source:
+    path = _path(module)
+    if path is None:
+        raise ModuleNotFoundError(f"no module named {module!r}", name=module)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    return _Source(path, package)
+
+
+@cache
+def _path(module: str) -> Path | None:
+    """The source file of a module; None where there is none."""
+    top, *rest = module.split(".")
+    for root in _roots(top):
+        path = root.joinpath(*rest)
+        for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+            if candidate.is_file() and (rest or candidate.name == "__init__.py"):
+                return candidate
+    if not rest:
+        spec = importlib.util.find_spec(top)
+        if spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
+            return Path(spec.origin)
+    return None
+
+
+@cache
+def _roots(top: str) -> tuple[Path, ...]:
+    """The folders of a top-level package; ours are found without importing anything."""
+    if top in PACKAGES:
+        return (ROOT / top,)
+    spec = importlib.util.find_spec(top)
+    places = spec.submodule_search_locations if spec is not None else None
+    return tuple(map(Path, places or ()))
+
+
+def _drop_docstrings(tree: ast.Module) -> None:
+    """Remove every string that stands alone as a statement: docstrings, of attributes too."""
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(node, field, None)
+            if isinstance(statements, list):
+                setattr(node, field, [s for s in statements if not _is_text(s)])
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _written(node: object) -> Iterator[str]:
+    """A syntax tree as text; ``ast.dump`` writes the same tree differently from 3.13 on."""
+    if isinstance(node, ast.AST):
+        yield f"({type(node).__name__}"
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if value is not None and value != []:
+                yield f" {name}="
+                yield from _written(value)
+        yield ")"
+    elif isinstance(node, list):
+        for item in node:
+            yield from _written(item)
+    else:
+        yield f"{node!r},"
+
+
+def _names(tree: ast.Module, package: str) -> Iterator[str]:
+    """Dotted names that a file imports or mentions in strings, those for type checkers left out."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, package)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and _NAMED.fullmatch(str(node.value)):
+            yield str(node.value).partition(":")[0]
+        waiting += ast.iter_child_nodes(node)
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module of ``from ... import``, relative ones resolved."""
+    if not node.level:
+        return node.module or ""
+    base = package.split(".")[: len(package.split(".")) - node.level + 1]
+    return ".".join([*base, *([node.module] if node.module else [])])

@@ -1,0 +1,30 @@
+"""Sizes as people write them."""
+
+from __future__ import annotations
+
+import re
+
+from suite.core.errors import InputError
+
+_UNITS = {"": 1, "B": 1}
+_UNITS |= {f"{p}B": 1000**i for i, p in enumerate("kMGT", 1)}
+_UNITS |= {f"{p}iB": 1024**i for i, p in enumerate("KMGT", 1)}
+
+
+def parse_bytes(value: object, what: str) -> int:
+    """Read ``64e9``, ``"64 GB"`` or ``"60 GiB"`` as bytes; InputError names ``what``."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**62:
+        return int(value)
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([A-Za-z]*)\s*", str(value))
+    try:
+        size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
+    except (KeyError, ValueError):
+        size = 0
+    if size <= 0:
+        raise InputError(f'{what} is {value!r}; write a size such as "12 GB" or "11.25 GiB"')
+    return size
+
+
+def format_bytes(size: float) -> str:
+    """Write a number of bytes in GB or MB, to one decimal."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"

@@ -1,0 +1,1 @@
+"""Measures this host's devices and links into a machine."""

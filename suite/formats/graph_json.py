@@ -1,0 +1,134 @@
+"""OpGraph <-> the ``placebench-graph-1`` JSON object of docs/formats.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.formats.schema import LARGEST, Fields, check_fields, shown
+
+GRAPH = "placebench-graph-1"
+
+_TOP: Fields = {"format": (str,), "name": (str,), "ops": (list,), "tensors": (list,)}
+_OP: Fields = {
+    "name": (str,),
+    "type": (str,),
+    "flops": (int, float),
+    "bytes_touched": (int, float),
+    "persistent_bytes": (int,),
+    "gpu_kernel": (bool,),
+    "colocation": (str, type(None)),
+    "seconds": (dict,),
+}
+_TENSOR: Fields = {
+    "producer": (str,),
+    "consumers": (list,),
+    "bytes": (int,),
+    "shape": (list,),
+    "alias_of": (int, type(None)),
+    "host_memory": (bool,),
+}
+
+
+def graph_from_json(data: Mapping[str, Any]) -> OpGraph:
+    """Build a graph from a parsed ``placebench-graph-1`` object; InputError if it is wrong."""
+    check_fields(data, _TOP, ("ops", "tensors"), "the graph")
+    ops, tensors = data["ops"], data["tensors"]
+    for i, op in enumerate(ops):
+        check_fields(op, _OP, ("name", "type"), f"op {i}")
+        _check_op(op, i)
+    for i, tensor in enumerate(tensors):
+        check_fields(tensor, _TENSOR, ("producer", "consumers"), f"tensor {i}")
+        _check_tensor(tensor, i, len(tensors))
+    _check_total(ops, tensors)
+    index = {op["name"]: i for i, op in enumerate(ops)}
+    kinds = sorted({kind for op in ops for kind in op.get("seconds", {})})
+    return OpGraph.create(
+        data.get("name", "graph"),
+        [op["name"] for op in ops],
+        [op["type"] for op in ops],
+        [_find(index, t["producer"], i) for i, t in enumerate(tensors)],
+        [(i, _find(index, name, i)) for i, t in enumerate(tensors) for name in t["consumers"]],
+        colocation=[op.get("colocation") for op in ops],
+        flops=[op.get("flops", 0.0) for op in ops],
+        bytes_touched=[op.get("bytes_touched", 0.0) for op in ops],
+        persistent_bytes=[op.get("persistent_bytes", 0) for op in ops],
+        gpu_kernel=[op.get("gpu_kernel", True) for op in ops],
+        tensor_bytes=[t.get("bytes", 0) for t in tensors],
+        alias_of=[-1 if t.get("alias_of") is None else t["alias_of"] for t in tensors],
+        host_memory=[t.get("host_memory", False) for t in tensors],
+        shapes=[t.get("shape", []) for t in tensors],
+        seconds={kind: [op.get("seconds", {}).get(kind, math.nan) for op in ops] for kind in kinds},
+    )
+
+
+def _find(index: Mapping[str, int], name: Any, tensor: int) -> int:
+    if not isinstance(name, str) or name not in index:
+        raise InputError(f"tensor {tensor} names operation {shown(name)}, which is not in ops")
+    return index[name]
+
+
+def _check_op(op: Mapping[str, Any], i: int) -> None:
+    for key in ("name", "type"):
+        if not op[key] or "\n" in op[key]:
+            raise InputError(f"op {i}: {key} is {shown(op[key])}; give one line of text")
+    for kind, value in op.get("seconds", {}).items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < 1e300:
+            raise InputError(
+                f"operation {op['name']!r} takes {shown(value)} seconds on {kind};"
+                " give a finite time >= 0"
+            )
+
+
+def _check_tensor(tensor: Mapping[str, Any], i: int, count: int) -> None:
+    for size in tensor.get("shape", []):
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**31:
+            raise InputError(f"tensor {i}: shape has {shown(size)}; give whole numbers >= 0")
+    alias = tensor.get("alias_of")
+    if alias is not None and not 0 <= alias < count:
+        raise InputError(f"tensor {i}: alias_of is {alias}, but tensors are 0..{count - 1}")
+
+
+def _check_total(ops: list[Any], tensors: list[Any]) -> None:
+    total = sum(max(0, op.get("persistent_bytes", 0)) for op in ops)
+    total += sum(max(0, tensor.get("bytes", 0)) for tensor in tensors)
+    if total > LARGEST:
+        raise InputError(f"the graph holds {total:.3g} bytes in all; check units: give bytes")
+
+
+def graph_to_json(graph: OpGraph) -> dict[str, Any]:
+    """Return a graph as a ``placebench-graph-1`` object, every field written out."""
+    members = np.bincount(graph.colocation, minlength=graph.n_classes)
+    ops = []
+    for i, name in enumerate(graph.op_names):
+        index = int(graph.colocation[i])
+        op = {
+            "name": name,
+            "type": graph.op_types[i],
+            "flops": float(graph.flops[i]),
+            "bytes_touched": float(graph.bytes_touched[i]),
+            "persistent_bytes": int(graph.persistent_bytes[i]),
+            "gpu_kernel": bool(graph.gpu_kernel[i]),
+            "colocation": str(index) if members[index] > 1 else None,
+        }
+        given = {k: float(v[i]) for k, v in graph.seconds.items() if not np.isnan(v[i])}
+        ops.append(op | ({"seconds": given} if given else {}))
+    tensors = []
+    for t in range(graph.n_tensors):
+        readers = graph.consumers[graph.consumer_offsets[t] : graph.consumer_offsets[t + 1]]
+        tensor = {
+            "producer": graph.op_names[graph.producer[t]],
+            "bytes": int(graph.tensor_bytes[t]),
+            "consumers": [graph.op_names[op] for op in readers],
+            "shape": [int(d) for d in graph.shapes[t] if d >= 0],
+            "host_memory": bool(graph.host_memory[t]),
+        }
+        alias = int(graph.alias_of[t])
+        tensors.append(tensor | ({"alias_of": alias} if alias >= 0 else {}))
+    return {"format": GRAPH, "name": graph.name, "ops": ops, "tensors": tensors}

@@ -1,0 +1,68 @@
+"""Graphs and placements as files, so that other tools can join without TensorFlow.
+
+The formats are in docs/formats.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.formats.graph_json import GRAPH, graph_from_json, graph_to_json
+from suite.formats.graph_npz import load_graph_file, save_graph
+from suite.formats.json_file import read_json, write_json
+from suite.formats.schema import Fields, check_fields
+
+PLACEMENT = "placebench-placement-1"
+_PLACEMENT: Fields = {"format": (str,), "graph": (str,), "machine": (str,), "devices": (dict,)}
+
+
+def read_graph(path: Path) -> OpGraph:
+    """Read a graph from .npz, else from JSON; InputError says what is wrong with it."""
+    if path.suffix == ".npz":
+        if not path.exists():
+            raise InputError(f"cannot read {path}: no such file; check the path")
+        return load_graph_file(path)
+    data = read_json(path, GRAPH)
+    try:
+        return graph_from_json(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def write_graph(graph: OpGraph, path: Path) -> None:
+    """Write a graph as .npz or, by any other name, as JSON, whole or not at all."""
+    if path.suffix == ".npz":
+        save_graph(graph, path)
+    else:
+        write_json(graph_to_json(graph), path)
+
+
+def read_placement(path: Path, problem: Problem) -> Placement:
+    """Read and check a placement; InputError says which operation is wrong.
+
+    The names of graph and machine in it are for people: what counts is that it fits ``problem``.
+    """
+    data = read_json(path, PLACEMENT)
+    try:
+        check_fields(data, _PLACEMENT, ("devices",), "the placement")
+        devices = data["devices"]
+        if not all(isinstance(name, str) for name in devices.values()):
+            raise InputError("devices must map operation names to device names")
+        return Placement.of_names(problem, devices)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
+    """Write a placement as JSON, whole or not at all."""
+    data = {
+        "format": PLACEMENT,
+        "graph": problem.graph.name,
+        "machine": problem.machine.name,
+        "devices": placement.names(problem),
+    }
+    write_json(data, path)

@@ -1,0 +1,144 @@
+"""Machines as TOML files: ``suite/machines/*.toml``, or any path. A file more is a machine more."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from suite.core.errors import InputError
+from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Machine
+from suite.core.paths import MACHINES, cache_folder
+from suite.core.units import parse_bytes
+
+
+def machine_folders() -> tuple[Path, ...]:
+    """Where machines are looked for by name: those of placebench, then profiles of this host."""
+    return MACHINES, cache_folder() / "machines"
+
+
+def machine_path(name_or_path: str | Path) -> Path:
+    """The TOML file of a machine, by name or as it is; it need not exist."""
+    path = Path(name_or_path)
+    if path.suffix:
+        return path
+    places = [folder / f"{name_or_path}.toml" for folder in machine_folders()]
+    return next((place for place in places if place.exists()), places[0])
+
+
+def load_machine(name_or_path: str | Path) -> Machine:
+    """Read a machine by name (``suite/machines``) or from a TOML file; InputError if bad."""
+    path = machine_path(name_or_path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        known = ", ".join(known_machines())
+        raise InputError(
+            f"no machine {str(name_or_path)!r}; known: {known}; or give a .toml file"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    machine = machine_from_table(table, str(path))
+    times = table.get("op_times")
+    return machine if times is None else replace(machine, op_times=path.parent / str(times))
+
+
+def machine_from_table(table: Mapping[str, Any], where: str = "machine") -> Machine:
+    """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
+    known = {"name", "source", "device", "link", "efficiency", "op_times", "dispatch"}
+    for key in table.keys() - known:
+        raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
+    return Machine(
+        name=str(table.get("name", Path(where).stem)),
+        devices=tuple(_device(d, where) for d in _tables(table, "device", where)),
+        links=tuple(_link(k, where) for k in _tables(table, "link", where)),
+        efficiency=_efficiencies(table.get("efficiency", {}), where),
+        source=str(table.get("source", "")),
+        dispatch=str(table.get("dispatch", DISPATCH[0])),
+    )
+
+
+def known_machines() -> list[str]:
+    """Names of the machines that come with placebench or were profiled here, sorted."""
+    return sorted({path.stem for folder in machine_folders() for path in folder.glob("*.toml")})
+
+
+def _tables(table: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
+    entries = table.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise InputError(f"{where}: write {key}s as [[{key}]] tables")
+    return entries
+
+
+def _positive(table: Mapping[str, Any], key: str, where: str, *, zero: bool = False) -> float:
+    if key not in table:
+        raise InputError(f"{where}: {key} is missing; add it")
+    value = table[key]
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not usable or value < 0 or (value == 0 and not zero):
+        raise InputError(f"{where}: {key} is {value!r}; give a number {'>=' if zero else '>'} 0")
+    return float(value)
+
+
+def _device(table: Mapping[str, Any], where: str) -> Device:
+    names = {f.name for f in fields(Device)}
+    for key in table.keys() - names:
+        raise InputError(f"{where}: a device has no {key!r}; known: {', '.join(sorted(names))}")
+    for key in ("name", "kind", "memory"):
+        if key not in table:
+            raise InputError(f"{where}: device {table.get('name', '?')} has no {key}; add it")
+    here = f"{where}: device {table['name']}"
+    overhead = _positive(table, "launch_overhead", here, zero=True)
+    host = table.get("host_overhead", overhead)
+    return Device(
+        name=str(table["name"]),
+        kind=str(table["kind"]),
+        memory=parse_bytes(table["memory"], f"{here}: memory"),
+        peak_flops=_positive(table, "peak_flops", here),
+        memory_bandwidth=_positive(table, "memory_bandwidth", here),
+        launch_overhead=overhead,
+        host_overhead=_positive({"host_overhead": host}, "host_overhead", here, zero=True),
+    )
+
+
+def _link(table: Mapping[str, Any], where: str) -> Link:
+    optional = {"send_overhead", "receive_overhead", "copy_bandwidth"}
+    known = {"from", "to", "bandwidth", "latency", "channel", "name"} | optional
+    for key in table.keys() - known:
+        raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")
+    here = f"{where}: link {table.get('from', 'any')} -> {table.get('to', 'any')}"
+    channel = table.get("channel", "pair")
+    if channel not in CHANNELS:
+        raise InputError(f"{here}: channel is {channel!r}; one of {', '.join(CHANNELS)}")
+    return Link(
+        bandwidth=_positive(table, "bandwidth", here),
+        latency=_positive(table, "latency", here, zero=True),
+        channel=channel,
+        source=table.get("from"),
+        target=table.get("to"),
+        name=str(table.get("name", "shared")),
+        **{
+            k: _positive(table, k, here, zero="overhead" in k)
+            for k in sorted(optional & set(table))
+        },
+    )
+
+
+def _efficiencies(
+    table: Mapping[str, Any], where: str
+) -> dict[str, dict[str, tuple[float, float]]]:
+    result: dict[str, dict[str, tuple[float, float]]] = {}
+    for kind, entries in table.items():
+        result[kind] = {}
+        for name, value in entries.items():
+            if name not in OP_CLASSES:
+                raise InputError(
+                    f"{where}: efficiency.{kind} has no {name!r}; one of {', '.join(OP_CLASSES)}"
+                )
+            pair = value if isinstance(value, dict) else {"compute": value, "memory": value}
+            here = f"{where}: efficiency.{kind}.{name}"
+            result[kind][name] = (_positive(pair, "compute", here), _positive(pair, "memory", here))
+    return result

@@ -1,0 +1,69 @@
+"""Measured times of the operations of a task, beside the machine on which they were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.core.arrays import Floats
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.machine import Machine
+from suite.core.paths import MACHINES
+from suite.formats.atomic import atomic
+from suite.formats.machine_toml import load_machine, machine_path
+
+
+def with_op_times(graph: OpGraph, machine: Machine, task: str) -> OpGraph:
+    """The graph with the machine's measured times, where it has some of this task.
+
+    They replace the cost model's for operations that were measured, per kind of device. Raises
+    InputError for a damaged file, or one of another capture of the task.
+    """
+    path = None if machine.op_times is None else machine.op_times / f"{task}.npz"
+    if path is None or not path.exists():
+        return graph
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            fingerprint = str(data["fingerprint"])
+            seconds = {k[8:]: data[k] for k in data.files if k.startswith("seconds/")}
+    except Exception as error:  # one changed byte of a zip raises any of a dozen kinds
+        raise InputError(f"{path} is damaged ({error}); profile {task} again") from None
+    if fingerprint != graph.fingerprint:
+        raise InputError(f"{path} is of another capture of {task}; profile it again")
+    return replace(graph, seconds=seconds)
+
+
+def write_op_times(graph: OpGraph, seconds: Mapping[str, Floats], folder: Path, task: str) -> Path:
+    """Write seconds (device kind -> float64[ops], NaN where not measured) for a task."""
+    path = folder / f"{task}.npz"
+    arrays: dict[str, Any] = {f"seconds/{kind}": values for kind, values in sorted(seconds.items())}
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, fingerprint=np.array(graph.fingerprint), **arrays)
+    return path
+
+
+def keep_machine(name_or_path: str | Path, folder: Path) -> None:
+    """Copy a machine of this host, and its measured times, beside the records made with it.
+
+    ``folder/machine.toml`` is then a machine that simulates the same anywhere. Machines that come
+    with placebench are not copied.
+    """
+    path = machine_path(name_or_path)
+    if path.parent == MACHINES:
+        return
+    _copy(path, folder / "machine.toml")
+    times = load_machine(path).op_times
+    for file in sorted(times.glob("*.npz")) if times is not None else ():
+        _copy(file, folder / file.parent.name / file.name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    content = source.read_bytes()
+    if not target.exists() or target.read_bytes() != content:
+        with atomic(target) as temporary:
+            temporary.write_bytes(content)

@@ -1,0 +1,47 @@
+"""The gate's verdicts as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from suite.gate.verdict import EQUAL, EXACT, NEW, UNMEASURED, WITHIN, Verdict, outcome
+from suite.report.table import Section
+
+_QUIET = (EQUAL, WITHIN, NEW, UNMEASURED)
+"""Counted, not listed."""
+_HEADER = ("cell", "compared", "verdict", "base s", "head s", "change", "95 %", "n", "why")
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """A heading with the verdict, the counts, and a table of every cell that is not as it was."""
+    counts = Counter(verdict.word for verdict in verdicts)
+    words = ", ".join(outcome(verdicts)) or "green"
+    told = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "no records"
+    rows = tuple(_row(v) for v in sorted(verdicts, key=_order) if v.word not in _QUIET)
+    parts = [f"## Gate: {words}", f"{told}."]
+    if rows:
+        parts.append(Section("", _HEADER, rows).markdown())
+    return "\n\n".join(parts) + "\n"
+
+
+def _order(verdict: Verdict) -> tuple[bool, float, str]:
+    """What has no number first, then the greatest loss."""
+    known = verdict.ratio == verdict.ratio
+    return known, -verdict.ratio if known else 0.0, verdict.name
+
+
+def _row(verdict: Verdict) -> tuple[str, ...]:
+    start = (verdict.name, verdict.kind, verdict.word)
+    if verdict.ratio != verdict.ratio:
+        return (*start, "", "", "", "", str(verdict.samples), verdict.note)
+    low, high = verdict.interval
+    spread = f"{_change(low)} to {_change(high)}" if low == low else ""
+    times = f"{verdict.base:.6g}", f"{verdict.head:.6g}"
+    change = _change(verdict.ratio, verdict.kind == EXACT)
+    return (*start, *times, change, spread, str(verdict.samples), verdict.note)
+
+
+def _change(ratio: float, exact: bool = False) -> str:
+    share = 100 * (ratio - 1)
+    return f"{share:+.3g} %" if exact else f"{share:+.1f} %"

@@ -1,0 +1,59 @@
+"""The problem and the placement behind a record, read from files; nothing is captured for it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+from suite.bench.record import read_devices
+from suite.bench.run_cell import kept_graph
+from suite.capture.cache import graph_path
+from suite.core.arrays import Ints
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.formats.graph_npz import load_graph_file
+from suite.formats.machine_toml import load_machine
+from suite.search.registry import tasks
+
+
+def recorded(record: Mapping[Hashable, Any]) -> tuple[Problem, Ints]:
+    """Return the problem and the placement (int32[ops]) of a row of a record frame.
+
+    The graph is the one that the results keep, else the cached one; it is never captured here,
+    since a report must not take minutes. InputError says in words without paths what is missing.
+    """
+    cell = "/".join(str(record[name]) for name in ("grid", "task", "placer"))
+    cell += f"/seed{record['seed']}"
+    machine = load_machine(str(record["machine"])).with_gpus(int(record["gpus"]))
+    problem = Problem.create(_graph(record), machine)
+    try:
+        devices = read_devices(Path(record["path"]))
+    except InputError:
+        raise InputError(
+            f"The placement of {cell} is missing or damaged; run the cell again"
+        ) from None
+    return problem, Placement.of(problem, devices).devices
+
+
+def _graph(record: Mapping[Hashable, Any]) -> OpGraph:
+    task, wanted = str(record["task"]), str(record["graph"].get("fingerprint", ""))
+    kept = kept_graph(Path(record["path"]).parents[4], task, wanted)
+    places = [kept, graph_path(task)] if task in tasks() else [kept]
+    found = next((path for path in places if path.exists()), None)
+    if found is None:
+        raise InputError(
+            f"The graph of {task} is not cached here: `placebench graph {task}` captures it"
+        )
+    try:
+        graph = load_graph_file(found)
+    except InputError:
+        raise InputError(f"The cached graph of {task} is damaged; capture it again") from None
+    if graph.fingerprint != wanted:
+        raise InputError(
+            f"The graph of {task} here is not the recorded one: the model, its capture or"
+            " TensorFlow have changed; run the cell again"
+        )
+    return graph

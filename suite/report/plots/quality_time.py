@@ -1,0 +1,95 @@
+"""Quality against planning time: every placer's answer, and how the searches got there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from suite.bench.grid import load_grid
+from suite.report.outcome import Outcome
+from suite.report.plot_style import MUTED
+from suite.report.plots._panels import hdp, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+TITLE = "Quality against planning time: step time / lower bound of every placer"
+GRIDS = ("race", "reference", "colocrl", "strong", "quick")
+"""A placer's records come from the first grid that has it on the task."""
+LEFT_OUT = ("random", "cpu_only")
+"""Placers whose answers would flatten the picture."""
+LOOKS = ("o", "s", "^", "v", "D", "P", "X", "*", "<", ">")
+"""Markers; every second round of them is hollow."""
+SHORTEST = 1e-3
+"""Seconds below which a placer is drawn as if it took these."""
+
+
+def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
+    """Draw the figure from all records; the published table gives the panels."""
+    rows = hdp(records, published).rows
+    placers = _placers()
+    figure, axes = panels(len(rows), 2, 3.0)
+    for ax, row in zip(axes, rows, strict=True):
+        mine = records[(records["task"] == row.task) & (records["gpus"] == row.gpus)]
+        _panel(ax, mine[mine["machine"] == "k40"], placers)
+        ax.set_title(f"{row.label}, {row.gpus} GPUs")
+    figure.legend(handles=_legend(placers), loc="outside upper center", ncols=6, fontsize=8)
+    return figure
+
+
+def _placers() -> list[str]:
+    labels = [job.cell.placer for grid in GRIDS for job in load_grid(grid).jobs]
+    return sorted({*labels} - {*LEFT_OUT})
+
+
+def _panel(ax: Axes, records: pd.DataFrame, placers: list[str]) -> None:
+    bound = float(records["lower_bound"].max()) if len(records) else 1.0
+    for number, placer in enumerate(placers):
+        mine = _first_grid(records[records["placer"] == placer])
+        outcome = Outcome.of(mine, 1)
+        if not outcome.values:
+            continue
+        marker, style = LOOKS[number % len(LOOKS)], _style(number)
+        seconds = max(SHORTEST, float(mine["wall_seconds"].median()))
+        ax.plot([seconds], [outcome.median / bound], marker, zorder=3, **style)
+        middle = mine.iloc[(mine["step_time"] - outcome.median).abs().argsort().iloc[0]]
+        if len(middle["history"]) > 1:
+            when, best = zip(*((s, t / bound) for _, s, t in middle["history"]), strict=True)
+            ends = [*when, seconds], [*best, outcome.median / bound]
+            ax.step(*ends, where="post", color=style["color"], lw=0.9, alpha=0.7)
+    ax.axhline(1, color=MUTED, lw=1.2, ls="--", zorder=0)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_yticks([1, 1.5, 2, 3, 5, 8, 12], ["1", "1.5", "2", "3", "5", "8", "12"])
+    ax.minorticks_off()
+    ax.set_ylim(0.93, 14)
+    ax.set_xlabel("seconds to place")
+    ax.set_ylabel("step time / lower bound")
+
+
+def _first_grid(records: pd.DataFrame) -> pd.DataFrame:
+    for grid in GRIDS:
+        if (records["grid"] == grid).any():
+            return records[records["grid"] == grid]
+    return records
+
+
+def _style(number: int) -> dict[str, Any]:
+    import matplotlib
+
+    # Marker and filling come back after 20: the colours are shifted then.
+    colour = matplotlib.colormaps["tab20"]((number + number // 20 * 7) % 20)
+    hollow = number // len(LOOKS) % 2 == 1
+    return {"color": colour, "markerfacecolor": "white" if hollow else colour}
+
+
+def _legend(placers: list[str]) -> list[Line2D]:
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], ls="", marker=LOOKS[i % len(LOOKS)], label=placer, **_style(i))
+        for i, placer in enumerate(placers)
+    ]

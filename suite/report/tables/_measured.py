@@ -1,0 +1,99 @@
+"""Records of grids that were run for real, as numbers beside their simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from suite.bench.cell import SIMULATOR, Cell
+from suite.bench.grid import known_grids, planned_cells
+from suite.fidelity.agreement import Agreement
+from suite.report.tables import _fidelity
+from suite.report.tables._fidelity import fullest_peaks, measured_seconds
+
+COLUMNS = (
+    *("grid", "machine", "gpus", "task", "placer", "seed", "backend", "virtual"),
+    *("status", "reason", "measured", "low", "high", "simulated", "simulated_oom"),
+    *("error_percent", "peak_memory", "simulated_peak_memory", "placement_hash"),
+)
+
+
+def for_real(records: pd.DataFrame) -> pd.DataFrame:
+    """The records of grids that a real backend ran; their grids' names end in ``@BACKEND``."""
+    real = records["backend"] != SIMULATOR
+    return records[real & records["grid"].str.contains("@", regex=False)]
+
+
+def measured(records: pd.DataFrame) -> pd.DataFrame:
+    """One row a record of a grid run for real, with COLUMNS, in the order of the grids.
+
+    ``grid`` is without its backend. Step times in seconds: ``measured`` is the median of the kept
+    steps, ``low`` and ``high`` its bootstrap 95 % interval, ``simulated`` what the simulator says
+    of the same placement (``simulated_oom``: that it does not fit); ``error_percent`` is
+    100 (simulated - measured) / measured. Peak memory in bytes, of the device that was fullest in
+    reality. NaN where there is no such number.
+    """
+    rows = [_row(row) for _, row in for_real(records).iterrows()]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    place = {name: i for i, name in enumerate(_planned_names(frame["grid"]))}
+    names = zip(*(frame[c] for c in _CELL), strict=True)
+    order = pd.Series([place.get(name, len(place)) for name in names], frame.index, dtype=int)
+    keys = ["grid", "machine", "order", "gpus", "task", "placer", "seed", "backend"]
+    return frame.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
+
+
+_CELL = ("grid", "gpus", "task", "placer", "seed")
+
+
+def _planned_names(grids: Iterable[str]) -> list[tuple[Any, ...]]:
+    cells = [cell for grid in sorted(set(grids)) for cell in _planned(grid)]
+    return [tuple(getattr(cell, name) for name in _CELL) for cell in cells]
+
+
+def _planned(grid: str) -> tuple[Cell, ...]:
+    return planned_cells(grid) if grid in known_grids() else ()
+
+
+def _row(record: pd.Series) -> tuple[object, ...]:
+    simulated = record["simulated"].get("step_time", np.nan)
+    seconds, low, high = measured_seconds(record)
+    peak, thought = fullest_peaks(record["simulated"].get("peak_memory", {}), record["peak_memory"])
+    grid = str(record["grid"]).rpartition("@")[0]
+    cell = (grid, *(record[c] for c in ("machine", "gpus", "task", "placer", "seed")))
+    outcome = (record[c] for c in ("backend", "virtual", "status", "reason"))
+    oom, error = bool(record["simulated"].get("oom")), 100 * (simulated - seconds) / seconds
+    times = (seconds, low, high, simulated, oom, error)
+    return (*cell, *outcome, *times, peak, thought, record["placement_hash"])
+
+
+def comparable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Those that were measured and that the simulator lets run."""
+    return rows[(rows["status"] == "ok") & rows["simulated"].notna() & ~rows["simulated_oom"]]
+
+
+def agree(rows: pd.DataFrame) -> Agreement:
+    """The figures of merit of the comparable ones among ``rows``."""
+    return _fidelity.agree(comparable(rows))
+
+
+def labels(rows: pd.DataFrame) -> pd.Series:
+    """How each row is called: its placer, and the seed where the placer has several."""
+    several = rows.groupby(["grid", "task", "placer"])["seed"].transform("nunique") > 1
+    seeds = " " + rows["seed"].astype(str)
+    return rows["placer"].astype(str) + seeds.where(several, "")
+
+
+def missing(rows: pd.DataFrame) -> list[str]:
+    """Names of the cells that have no record in a grid that was run on a machine and backend."""
+    names = []
+    for (grid, machine, backend), part in rows.groupby(["grid", "machine", "backend"]):
+        found = set(zip(*(part[c] for c in _CELL), strict=True))
+        for cell in _planned(str(grid)):
+            if tuple(getattr(cell, name) for name in _CELL) not in found:
+                real = replace(cell, grid=f"{grid}@{backend}", machine=str(machine))
+                names.append(real.name)
+    return names

@@ -1,0 +1,183 @@
+"""Caveats that any table of step times must state, computed from its records."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from suite.report.comparison import Comparison, Pairs
+from suite.report.outcome import ratio, word
+from suite.report.tables._sections import fullest
+
+
+def completeness(comparison: Comparison) -> str:
+    """How many of the records are there, and which are not."""
+    missing, expected = comparison.missing, comparison.expected
+    text = f"{expected - len(missing)} of {expected} records are there."
+    if not missing:
+        return text
+    shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
+    return f"**Incomplete**: {text} Missing: {shown}."
+
+
+def effort(comparison: Comparison, heads: Mapping[str, str]) -> str:
+    """Grid, seeds and evaluated placements behind the cells of each learned placer."""
+    lines = []
+    for placer, head in heads.items():
+        rows: dict[str, list[str]] = {}
+        for row in comparison.rows:
+            mine = comparison.of_cell(row, placer)
+            if not mine.empty:
+                rows.setdefault(_effort(mine), []).append(row.label)
+        spent = [
+            text + f" ({', '.join(labels)})" * (len(labels) < len(comparison.rows))
+            for text, labels in rows.items()
+        ]
+        lines.append(f"{head}: {'; '.join(spent) or 'no record yet'}")
+    return "; ".join(lines) + "."
+
+
+def _effort(records: pd.DataFrame) -> str:
+    """The records are of one grid, one task and one placer."""
+    counts = [int(n) for n in records["evaluations"].dropna()] or [0]
+    least, most = f"{min(counts):,}", f"{max(counts):,}"
+    each = most if least == most else f"{least} to {most}"
+    seeds = f"{len(records)} seed{'s' * (len(records) > 1)}"
+    return f"grid `{records['grid'].iloc[0]}`, {seeds}, {each} evaluated placements each"
+
+
+def failures(records: pd.DataFrame) -> list[str]:
+    """Statuses counted; then the reason of every outcome that is neither ok nor OOM."""
+    counts = Counter(str(s) for s in records["status"])
+    order = sorted(counts.items(), key=lambda item: (item[0] != "ok", item[0]))
+    lines = ["Outcomes: " + (", ".join(f"{n} {word(s)}" for s, n in order) or "none") + "."]
+    odd = records[~records["status"].isin(["ok", "oom"])]
+    columns = (odd["task"], odd["placer"], odd["status"], odd["reason"])
+    reasons = Counter((str(t), str(p), str(s), str(r)) for t, p, s, r in zip(*columns, strict=True))
+    for (task, placer, status, reason), n in sorted(reasons.items()):
+        lines.append(f"{task} / {placer}: {word(status)} ({n}): {reason}")
+    return lines
+
+
+def oom_times(records: pd.DataFrame) -> str:
+    """The step times that OOM cells would have with memory enough."""
+    text = (
+        "OOM: a device's peak memory exceeds its capacity, so the placement does not run. The step"
+        " time that the simulator gives all the same is not in the tables"
+    )
+    oom = records[(records["status"] == "oom") & records["step_time"].notna()]
+    counts = records.groupby("task")["gpus"].nunique()
+    medians = oom.groupby(["task", "gpus", "placer"], sort=True)["step_time"].median()
+    keys = zip(*(medians.index.get_level_values(i) for i in range(3)), strict=True)
+    times = [
+        f"{t} {f'on {g} GPUs ' * int(counts[t] > 1)}{p} {v:.2f}"
+        for (t, g, p), v in zip(keys, medians, strict=True)
+    ]
+    return f"{text}; in seconds: {', '.join(times)}." if times else f"{text}; no cell is OOM."
+
+
+def close_calls(comparison: Comparison, heads: Mapping[str, str], margin: float = 0.05) -> str:
+    """Cells whose fullest device is within ``margin`` of its capacity, on either side."""
+    found = []
+    for row in comparison.rows:
+        for placer, head in heads.items():
+            share, _, _ = fullest(comparison.of_cell(row, placer))
+            if abs(share - 1) <= margin:
+                found.append(f"{row.label} {head} {share:.1%}")
+    text = f"Verdicts that {margin:.0%} more or less memory would turn: "
+    return text + (", ".join(found) or "none") + "."
+
+
+def oom_pattern(pairs: Pairs, heads: Mapping[str, str]) -> str:
+    """Where OOM agrees with the paper and where it does not; ``heads`` names the placers."""
+    known = {k: p for k, p in pairs.items() if p[0].found and p[1].status != "not_given"}
+    both = [k for k, (o, p) in known.items() if o.status == "oom" and p.status == "oom"]
+    ours = [k for k, (o, p) in known.items() if o.status == "oom" and p.status != "oom"]
+    theirs = [k for k, (o, p) in known.items() if o.status != "oom" and p.status == "oom"]
+    if not known:
+        return "The OOM pattern cannot be compared yet: no cell is in both tables."
+    parts = [f"both: {_names(both, heads)}"]
+    parts += [f"**only ours**: {_names(ours, heads)}"] * bool(ours)
+    parts += [f"**only the paper's**: {_names(theirs, heads)}"] * bool(theirs)
+    verdict = "differs from" if ours or theirs else "equals"
+    where = f"in the {len(known)} of {len(pairs)} cells that both have"
+    return f"The OOM pattern {verdict} the paper's {where} ({'; '.join(parts)})."
+
+
+def _names(keys: Iterable[tuple[str, str]], heads: Mapping[str, str]) -> str:
+    return ", ".join(f"{row} {heads[placer]}" for row, placer in keys) or "none"
+
+
+def spread(pairs: Pairs, heads: Mapping[str, str]) -> str:
+    """Range and geometric mean of ours / published, and the three cells furthest off."""
+    ratios = {key: ratio(*pair) for key, pair in pairs.items() if ratio(*pair) > 0}
+    if not ratios:
+        return "no cell has both our time and a published one"
+    logs = {key: math.log(value) for key, value in ratios.items()}
+    mean = math.exp(sum(logs.values()) / len(logs))
+    worst = sorted(logs, key=lambda key: (-abs(logs[key]), key))[:3]
+    named = ", ".join(f"{_names([key], heads)} x{ratios[key]:.2f}" for key in worst)
+    return (
+        f"{len(ratios)} cells with both times, ours / published x{min(ratios.values()):.2f} to"
+        f" x{max(ratios.values()):.2f}, geometric mean x{mean:.2f}; furthest off: {named}"
+    )
+
+
+def concordance(pairs: Pairs) -> str:
+    """Pairs of cells of one row that the paper orders: how many we order the same way."""
+    rows: dict[str, list[tuple[float, float]]] = {}
+    for (row, _), (ours, theirs) in pairs.items():
+        if ratio(ours, theirs) > 0:
+            rows.setdefault(row, []).append((ours.median, theirs.value))
+    same = total = 0
+    for cells in rows.values():
+        for i, (a, x) in enumerate(cells):
+            total += sum(x != y for _, y in cells[i + 1 :])
+            same += sum((a - b) * (x - y) > 0 for b, y in cells[i + 1 :])
+    return f"{same} of {total} pairs of cells in one row are ordered as published"
+
+
+def beyond_random(comparison: Comparison, heads: Mapping[str, str]) -> str:
+    """Published cells slower than all of our random placements, and by how much."""
+    found = []
+    for row in comparison.rows:
+        slowest = comparison.ours(row, "random").interval[1]
+        for placer, head in heads.items():
+            times = comparison.theirs(row, placer).value / slowest
+            if times > 1:
+                found.append(f"{row.label} {head} x{times:.1f}")
+    return ", ".join(found) or "none"
+
+
+def choices(comparison: Comparison) -> list[str]:
+    """What each task's graph fixes that the papers leave open."""
+    lines = []
+    for row in comparison.models:
+        made = [str(choice) for choice in comparison.graph(row).get("choices", [])]
+        if made:
+            lines.append(f"{row.model}, chosen here since the paper is silent: {'; '.join(made)}.")
+    return lines
+
+
+def provenance(records: pd.DataFrame) -> list[str]:
+    """What the records were made with, and a warning where one task's were not made alike."""
+    judges = zip(records["backend"], records["semantics"], strict=True)
+    judged = sorted({f"{backend}, semantics `{semantics}`" for backend, semantics in judges})
+    made = Counter(_origin(p) for p in records["provenance"])
+    origins = "; ".join(f"{origin} ({n} records)" for origin, n in sorted(made.items()))
+    lines = [f"Judge: {'; '.join(judged) or 'none'}. Made with: {origins or 'nothing'}."]
+    for task, group in records.groupby("task", sort=True):
+        if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
+            lines.append(f"**{task}: records of different graphs**; run the grid again.")
+    return lines
+
+
+def _origin(provenance: Mapping[str, Any]) -> str:
+    commit = f"commit {str(provenance.get('commit'))[:10]}"
+    commit += " with uncommitted changes" * bool(provenance.get("dirty"))
+    versions = {"python": provenance.get("python")} | provenance.get("versions", {})
+    return ", ".join([commit, *(f"{name} {v}" for name, v in versions.items() if v)])

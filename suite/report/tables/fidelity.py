@@ -1,0 +1,139 @@
+"""How true the simulator is: measured and simulated step times of the same placements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+
+from suite.fidelity.agreement import Agreement
+from suite.report.table import Section, Table
+from suite.report.tables._explained import explained
+from suite.report.tables._fidelity import agree, fidelity, label, planned, valid
+
+WORST = 5
+TITLE = "Fidelity: simulated against measured step times"
+LEAD = """\
+Placements of several kinds, each run for real and simulated (`placebench fidelity`;
+docs/fidelity.md). Spearman: rank correlation of the step times. Kendall: tau over the pairs that
+are further apart than the noise, i.e. whose measured intervals do not overlap. Error: median of
+|simulated - measured| / measured; bias: median of (simulated - measured) / measured; noise: median
+of half a measured interval; memory error: as the error, of the fullest device's peak."""
+HEADER = (
+    *("task", "machine", "backend", "placements", "Spearman", "Kendall", "pairs apart"),
+    *("error %", "bias %", "noise %", "memory error %"),
+)
+KIND_HEADER = ("kind", "placements", "error %", "bias %", "measured s")
+WORST_HEADER = ("placement", "measured s", "simulated s", "off by %", "measured (simulated)")
+
+
+def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    """Build the page from the records of the grid ``fidelity``."""
+    rows = fidelity(records)
+    expected = planned(records)
+    return Table(
+        TITLE,
+        LEAD,
+        (_agreement(rows), _kinds(rows), _worst(rows)),
+        tuple(_notes(rows, expected)),
+        rows.drop(columns="breakdown"),
+        expected,
+        len(rows),
+    )
+
+
+def summary(records: pd.DataFrame) -> dict[str, Any]:
+    """What ``reports/fidelity.json`` holds: the figures over all placements, and for each task.
+
+    ``settings`` has them for each machine and backend. NaN is null.
+    """
+    rows = fidelity(records)
+    tasks = {str(task): agree(part).as_json() for task, part in rows.groupby("task")}
+    settings = {
+        f"{machine}/{backend}": agree(part).as_json()
+        for (machine, backend), part in rows.groupby(["machine", "backend"])
+    }
+    return {**agree(rows).as_json(), "tasks": tasks, "settings": settings}
+
+
+def _agreement(rows: pd.DataFrame) -> Section:
+    parts = [
+        _line((str(task), str(machine), str(backend)), part)
+        for (task, machine, backend), part in rows.groupby(["task", "machine", "backend"])
+    ]
+    if len(parts) > 1:
+        parts.append(_line(("all", "", ""), rows))
+    lead = "" if parts else "No placement has been run yet: `placebench fidelity TASK`."
+    return Section("Agreement", HEADER, tuple(parts), lead)
+
+
+def _line(names: tuple[str, ...], rows: pd.DataFrame) -> tuple[str, ...]:
+    a: Agreement = agree(rows)
+    figures = (_number(a.spearman, ".3f"), _number(a.kendall, ".3f"), f"{a.pairs_apart:,}")
+    error = _number(a.median_absolute_percentage_error, ".1f")
+    return (*names, str(a.placements), *figures, error, _bias(rows), *_spread(rows))
+
+
+def _spread(rows: pd.DataFrame) -> tuple[str, str]:
+    """Half the measured interval relative to the median, and the error of the peak memory."""
+    kept = valid(rows)
+    noise = 50 * (kept["high"] - kept["low"]) / kept["measured"]
+    memory = kept["memory_error_percent"].abs()
+    return _number(float(noise.median()), ".1f"), _number(float(memory.median()), ".1f")
+
+
+def _bias(rows: pd.DataFrame) -> str:
+    return _number(float(valid(rows)["error_percent"].median()), "+.1f")
+
+
+def _number(value: float, pattern: str) -> str:
+    return "-" if value != value else f"{value:{pattern}}"
+
+
+def _kinds(rows: pd.DataFrame) -> Section:
+    lines = []
+    for kind, part in valid(rows).groupby("kind"):
+        error = _number(float(part["error_percent"].abs().median()), ".1f")
+        spread = f"{part['measured'].min():.3g}-{part['measured'].max():.3g}"
+        lines.append((str(kind), str(len(part)), error, _bias(part), spread))
+    return Section("By kind of placement", KIND_HEADER, tuple(lines))
+
+
+def _worst(rows: pd.DataFrame) -> Section:
+    kept = valid(rows)
+    order = kept["error_percent"].abs().sort_values(ascending=False, kind="stable").index[:WORST]
+    lines = tuple(_bad(kept.loc[i]) for i in order)
+    lead = (
+        "Measured times, simulated ones in brackets: the device that computes longest, the sum of"
+        " all transfers, and the types of operation that differ most, from one traced step."
+    )
+    return Section("The worst five", WORST_HEADER, lines, lead)
+
+
+def _bad(row: pd.Series) -> tuple[str, ...]:
+    times = float(row["measured"]), float(row["simulated"])
+    why = explained(times[1], times[0], row["breakdown"])
+    return (label(row), *(f"{t:.4g}" for t in times), f"{row['error_percent']:+.1f}", why)
+
+
+def _notes(rows: pd.DataFrame, expected: int) -> list[str]:
+    notes = [f"{len(rows)} of {expected} records are there."]
+    failed = rows[rows["status"] != "ok"]
+    if len(failed):
+        counts = ", ".join(f"{n} {status}" for status, n in Counter(failed["status"]).items())
+        first = failed.iloc[0]
+        notes.append(
+            f"Not measured, and in no figure: {counts}; the first is {label(first)}:"
+            f" {first['reason']}."
+        )
+    if len(rows[["machine", "backend"]].drop_duplicates()) > 1 or rows["task"].nunique() > 1:
+        notes.append(
+            "The line `all` ranks placements of different tasks together, which is easier than"
+            " ranking those of one."
+        )
+    shared = rows[rows["virtual"]]
+    if len(shared):
+        names = ", ".join(sorted(set(shared["machine"])))
+        notes.append(f"Virtual devices, which share hardware: {names}.")
+    return notes

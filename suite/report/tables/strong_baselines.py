@@ -1,0 +1,127 @@
+"""Every placer that does not learn, on 2, 4 and 8 GPUs, and what a minute of search brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from suite.bench.cell import SIMULATOR, Cell
+from suite.bench.grid import load_grid
+from suite.report.metrics import metric
+from suite.report.outcome import Outcome, word
+from suite.report.table import Section, Table
+from suite.report.tables._columns import about, backends
+from suite.report.tables._notes import failures, provenance
+
+GRID, RACE = "strong", "race"
+SECONDS = metric("step_time")
+TITLE = "Strong baselines: every placer that does not learn"
+LEAD = """\
+Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
+bound, the seconds the placer took (wall clock, two cells at a time) and how many placements it had
+judged. Budgets are each placer's own defaults. The fastest of each column is bold."""
+RACE_LEAD = """\
+The fair comparison: each has 60 seconds and all cores. A partitioner is run again and again, with
+new seeds and all its strategies and imbalances, and the best answer counts. Human expert and the
+learned planners (median over seeds, with the seconds they took) stand beside. Seconds of one
+training step; in brackets the ratio to the bound."""
+BESIDE = {"human_expert": ("quick",), "hdp": ("reference",), "hdp_tuned": ("reference",)}
+"""Placers beside the race, and the grids they come from."""
+
+
+def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    """Build the page from the records of the grids ``strong`` and ``race``."""
+    cells = [job.cell for grid in (GRID, RACE) for job in load_grid(grid).jobs]
+    ours = records[records["grid"].isin([GRID, RACE])]
+    strong, race = (ours[ours["grid"] == grid] for grid in (GRID, RACE))
+    tasks = list(dict.fromkeys(cell.task for cell in cells if cell.grid == GRID))
+    real = backends(records, [GRID])
+    sections = [_task(task, strong, [c for c in cells if c.grid == GRID], real) for task in tasks]
+    race_cells = [cell for cell in cells if cell.grid == RACE]
+    columns = ["grid", "task", "gpus", "placer", "status", "step_time", "lower_bound"]
+    return Table(
+        TITLE,
+        LEAD,
+        (_race(race, records, race_cells), *sections),
+        (
+            f"{len(ours)} of {len(cells)} records are there.",
+            *failures(ours),
+            *provenance(ours),
+            *about(real),
+        ),
+        ours[[*columns, "evaluations", "wall_seconds", "cpu_seconds"]],
+        len(cells),
+        len(ours),
+    )
+
+
+def _task(
+    task: str, records: pd.DataFrame, cells: Sequence[Cell], real: Mapping[str, pd.DataFrame]
+) -> Section:
+    """A row a placer; for each number of GPUs a column, and one for each backend in ``real``."""
+    counts = sorted({cell.gpus for cell in cells if cell.task == task})
+    placers = list(dict.fromkeys(cell.placer for cell in cells if cell.task == task))
+    columns = {}
+    for n in counts:
+        columns[f"{n} GPUs"] = _of(records, task, n)
+        columns |= {f"{n} GPUs, {head}": _of(made, task, n) for head, made in real.items()}
+    best = {head: _valid(here)["step_time"].min() for head, here in columns.items()}
+    rows = [
+        (placer, *(_cell(here[here["placer"] == placer], best[h]) for h, here in columns.items()))
+        for placer in placers
+    ]
+    bounds = (_bound(here) for here in columns.values())
+    rows.append(("lower bound", *(f"{b:.3f}" if b == b else "missing" for b in bounds)))
+    return Section(task, ("placer", *columns), tuple(rows))
+
+
+def _valid(records: pd.DataFrame) -> pd.DataFrame:
+    return records[records["status"] == "ok"]
+
+
+def _cell(records: pd.DataFrame, best: float) -> str:
+    outcome = Outcome.of(records, 1)
+    if not outcome.values:
+        return word(outcome.status)
+    record = records.iloc[0]
+    text = SECONDS.format(outcome.median)
+    text = f"**{text}**" if outcome.median == best else text
+    ratio = outcome.median / float(record["lower_bound"])
+    spent = f"{float(record['wall_seconds']):.1f} s, {int(record['evaluations']):,}"
+    return f"{text} (x{ratio:.2f}; {spent})"
+
+
+def _race(race: pd.DataFrame, records: pd.DataFrame, cells: Sequence[Cell]) -> Section:
+    labels = list(dict.fromkeys(cell.placer for cell in cells))
+    records = records[records["backend"] == SIMULATOR]
+    rows = []
+    for task, gpus in dict.fromkeys((cell.task, cell.gpus) for cell in cells):
+        here = _of(race, task, gpus)
+        beside = _of(records, task, gpus)
+        bound = _bound(beside)
+        row = [task, str(gpus)]
+        row += [_ratio(here[here["placer"] == label], bound) for label in labels]
+        for placer, grids in BESIDE.items():
+            mine = beside[(beside["placer"] == placer) & beside["grid"].isin(grids)]
+            spent = f", {mine['wall_seconds'].median():.0f} s" if placer != "human_expert" else ""
+            row.append(_ratio(mine, bound, spent))
+        kind = str(beside["bound_kind"].iloc[0]) if len(beside) else ""
+        rows.append((*row, f"{bound:.3f}", kind))
+    header = ("task", "GPUs", *labels, *BESIDE, "lower bound", "what binds")
+    return Section("Sixty seconds", header, tuple(rows), RACE_LEAD)
+
+
+def _of(records: pd.DataFrame, task: str, gpus: int) -> pd.DataFrame:
+    return records[(records["task"] == task) & (records["gpus"] == gpus)]
+
+
+def _ratio(records: pd.DataFrame, bound: float, spent: str = "") -> str:
+    outcome = Outcome.of(records, 1)
+    if not outcome.values:
+        return word(outcome.status)
+    return f"{outcome.median:.3f} (x{outcome.median / bound:.2f}{spent})"
+
+
+def _bound(records: pd.DataFrame) -> float:
+    return float(records["lower_bound"].max()) if len(records) else float("nan")

@@ -1,0 +1,18 @@
+"""Latency of workloads of Tarnawski et al. (NeurIPS 2020), all algorithms."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from suite.report.table import Table
+from suite.report.tables._tarnawski import tarnawski_table
+
+TITLE = "Latency on workloads of Tarnawski et al."
+LEAD = """\
+Milliseconds until one sample is through, lower is better: each accelerator's call waits for all
+its inputs and blocks until its outputs are moved; CPUs are unlimited."""
+
+
+def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    """Build the page from the records of ``placebench workload --objective latency``."""
+    return tarnawski_table(records, "latency", TITLE, LEAD)

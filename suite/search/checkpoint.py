@@ -1,0 +1,69 @@
+"""Where a search that was stopped goes on: its arrays and its own counters, in one file."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.formats.atomic import atomic
+
+Arrays = dict[str, NDArray[Any]]
+_OWN = "search"
+INTERVAL = 20.0
+"""Seconds from one save to the next, unless told otherwise."""
+
+
+@dataclass
+class Checkpoint:
+    """The checkpoint file of one search."""
+
+    path: Path
+    identity: str
+    """Fingerprint of the job; a checkpoint of another one is not taken up."""
+    interval: float = INTERVAL
+    """Seconds from one save to the next; 0: always."""
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self._saved = time.monotonic()
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to save."""
+        return time.monotonic() - self._saved >= self.interval
+
+    def save(self, own: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Write both, whole or not at all; ``own`` must be fit for JSON."""
+        head = json.dumps({"identity": self.identity, **own})
+        content: dict[str, Any] = {_OWN: np.array(head), **arrays}
+        with atomic(self.path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **content)
+        self._saved = time.monotonic()
+
+    def load(self) -> tuple[dict[str, Any], Arrays] | None:
+        """Return what was saved; None, with a warning, when it is damaged or another job's."""
+        if not self.path.exists():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as data:
+                arrays = dict(data)
+            own = json.loads(str(arrays.pop(_OWN)))
+        except Exception as error:
+            warnings.warn(f"{self.path} is damaged ({error}); starting afresh", stacklevel=2)
+            return None
+        if own.pop("identity", None) != self.identity:
+            warnings.warn(f"{self.path} is of other settings; starting afresh", stacklevel=2)
+            return None
+        return own, arrays
+
+    def remove(self) -> None:
+        """Delete the file."""
+        self.path.unlink(missing_ok=True)

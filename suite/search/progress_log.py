@@ -1,0 +1,113 @@
+"""What a search tells while it runs: a CSV, TensorBoard, and a live line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from suite.formats.atomic import atomic
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search is."""
+
+    step: int
+    seconds: float
+    evaluations: int
+    best: float
+    """Seconds of the best step so far; infinite before one fits in memory."""
+    left: float | None
+    """Seconds until the budget is spent; None when unknown."""
+    scalars: Mapping[str, float] = field(default_factory=dict)
+
+    def line(self) -> str:
+        """One line for people."""
+        speed = self.evaluations / self.seconds if self.seconds else 0.0
+        best = f"best {self.best:.4f} s" if isfinite(self.best) else "nothing fits yet"
+        words = [f"update {self.step}", best]
+        words += [f"{k} {self.scalars[k]:.3f}" for k in ("reward", "entropy") if k in self.scalars]
+        words.append(f"{speed:.0f} placements/s")
+        if self.left is not None:
+            words.append(f"{self.left:.0f} s left")
+        return ", ".join(words)
+
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass
+class Journal:
+    """Writes every step of one search."""
+
+    path: Path | None = None
+    """The CSV; None: none."""
+    board: Path | None = None
+    """Folder of TensorBoard event files; None: none."""
+    listener: Listener | None = None
+
+    def __post_init__(self) -> None:
+        """Nothing is open before the first step."""
+        self._columns: list[str] | None = None
+        self._board: Any = None
+
+    def resume(self, step: int | None) -> None:
+        """Forget what was written after ``step``; None: all of it."""
+        if self.path is None or not self.path.exists():
+            return
+        with self.path.open(newline="", encoding="utf-8") as file:
+            head, *rows = list(csv.reader(file)) or [[]]
+        # The last row is cut short where the process was killed in the middle of writing it.
+        whole = [row for row in rows if len(row) == len(head)]
+        kept = [row for row in whole if step is not None and int(row[0]) <= step]
+        if not kept:
+            self.path.unlink()
+            return
+        with atomic(self.path) as temporary, temporary.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([head, *kept])
+        self._columns = head
+
+    def add(self, progress: Progress) -> None:
+        """Write one step; a scalar that was not there in the first step is left out of the CSV."""
+        if self.listener is not None:
+            self.listener(progress)
+        if self.path is not None:
+            self._add_row(self.path, progress)
+        if self.board is not None:
+            self._add_event(self.board, progress)
+
+    def _add_row(self, path: Path, progress: Progress) -> None:
+        values = {
+            "step": progress.step,
+            "evaluations": progress.evaluations,
+            "seconds": round(progress.seconds, 3),
+            "best": progress.best,
+            **{name: float(f"{value:.6g}") for name, value in progress.scalars.items()},
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self._columns is None
+        if self._columns is None:
+            self._columns = list(values)
+        with path.open("w" if fresh else "a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, self._columns, extrasaction="ignore", lineterminator="\n")
+            if fresh:
+                writer.writeheader()
+            writer.writerow(values)
+
+    def _add_event(self, folder: Path, progress: Progress) -> None:
+        from suite.search.tensorboard import Board
+
+        if self._board is None:
+            self._board = Board(folder, progress.step)
+        best = {"best": progress.best} if isfinite(progress.best) else {}
+        self._board.add(progress.step, {**best, **progress.scalars})
+
+    def close(self) -> None:
+        """Write what is held back; the next step opens everything again."""
+        if self._board is not None:
+            self._board.close()
+            self._board = None

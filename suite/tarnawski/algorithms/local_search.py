@@ -1,0 +1,139 @@
+"""Local search by single moves; for the largest load off the busiest device, ten restarts."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from suite.core.arrays import Ints
+from suite.core.errors import Unsupported
+from suite.tarnawski.blocks import Blocks, blocks
+from suite.tarnawski.latency_search import search_latency
+from suite.tarnawski.workload import Claim, Question, Workload
+
+OBJECTIVES = ("throughput", "latency")
+RESTARTS = 10
+"""As in Tarnawski et al."""
+
+
+def solve(question: Question) -> Claim:
+    """Best of the restarts from random splits; for latency, from the fast algorithms' best.
+
+    Unsupported where some block has no device.
+    """
+    if question.objective == "latency":
+        return search_latency(question)
+    workload = question.workload
+    parts = blocks(workload, contiguous=False)
+    rng = np.random.default_rng(question.seed)
+    best, least = None, inf
+    for _ in range(RESTARTS):
+        device = _random(workload, parts, rng)
+        found = _descend(device, *_arrays(workload, parts), workload.accelerators)
+        if found < least:
+            best, least = device, found
+    if best is None:
+        raise Unsupported("no split could be made")
+    return Claim(parts.split(best), "feasible", float(least))
+
+
+def _random(workload: Workload, parts: Blocks, rng: np.random.Generator) -> Ints:
+    """Each block on any device that supports it and, as far as there is one, has room for it."""
+    left = np.full(workload.devices, inf)
+    left[: workload.accelerators] = workload.memory
+    device = np.empty(parts.count, np.int64)
+    for block in np.argsort(-parts.size, kind="stable"):
+        fits = np.flatnonzero(left >= parts.size[block])
+        if not np.isfinite(parts.accelerator[block]):
+            fits = fits[fits >= workload.accelerators]
+        if not len(fits):
+            raise Unsupported("a random split does not fit into memory, and there is no CPU")
+        device[block] = rng.choice(fits)
+        left[device[block]] -= parts.size[block]
+    return device
+
+
+def _arrays(workload: Workload, parts: Blocks) -> tuple[Any, ...]:
+    from suite.tarnawski.dynamic import by_block
+
+    times = np.empty((parts.count, workload.devices))
+    times[:, : workload.accelerators] = parts.accelerator[:, None]
+    times[:, workload.accelerators :] = parts.cpu[:, None]
+    memory = np.full(workload.devices, inf)
+    memory[: workload.accelerators] = workload.memory
+    return times, parts.size, memory, *by_block(parts)
+
+
+@njit(cache=True)
+def _descend(
+    device: Any,
+    times: Any,
+    size: Any,
+    memory: Any,
+    offsets: Any,
+    pins: Any,
+    width: Any,
+    cost: Any,
+    accelerators: int,
+) -> Any:
+    """Move blocks (``device`` changes) until no move off the busiest device helps."""
+    blocks, devices = times.shape
+    count = np.zeros((len(width), devices), np.int64)
+    load, used = np.zeros(devices), np.zeros(devices)
+    for b in range(blocks):
+        load[device[b]] += times[b, device[b]]
+        used[device[b]] += size[b]
+        for p in range(offsets[b], offsets[b + 1]):
+            count[pins[p], device[b]] += 1
+    for o in range(len(width)):
+        for d in range(accelerators):
+            if 0 < count[o, d] < width[o]:
+                load[d] += cost[o]
+    while True:
+        source = np.argmax(load)
+        top, total = load[source], load.sum()
+        chosen, target, best_top, best_total = -1, -1, top, total
+        for b in range(blocks):
+            for d in range(devices):
+                if device[b] != source or d == source or used[d] + size[b] > memory[d]:
+                    continue
+                off, on = -times[b, source], times[b, d]
+                for p in range(offsets[b], offsets[b + 1]):
+                    o = pins[p]
+                    if source < accelerators:
+                        off += cost[o] * _change(count[o, source], -1, width[o])
+                    if d < accelerators:
+                        on += cost[o] * _change(count[o, d], 1, width[o])
+                highest = max(load[source] + off, load[d] + on)
+                for e in range(devices):
+                    if e not in (source, d):
+                        highest = max(highest, load[e])
+                after = total + off + on
+                lower = highest < best_top - 1e-9 * top
+                even = highest <= best_top and after < best_total - 1e-9 * total
+                if lower or even:
+                    chosen, target, best_top, best_total = b, d, highest, after
+        if chosen < 0:
+            return top
+        for p in range(offsets[chosen], offsets[chosen + 1]):
+            o = pins[p]
+            if source < accelerators:
+                load[source] += cost[o] * _change(count[o, source], -1, width[o])
+            if target < accelerators:
+                load[target] += cost[o] * _change(count[o, target], 1, width[o])
+            count[o, source] -= 1
+            count[o, target] += 1
+        load[source] -= times[chosen, source]
+        load[target] += times[chosen, target]
+        used[source] -= size[chosen]
+        used[target] += size[chosen]
+        device[chosen] = target
+
+
+@njit(cache=True)
+def _change(held: int, step: int, width: int) -> Any:
+    """By how much the number of cuts of an output changes when a device gets or loses an end."""
+    return int(0 < held + step < width) - int(0 < held < width)

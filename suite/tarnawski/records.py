@@ -1,0 +1,113 @@
+"""Answers as JSON and as records, from which the tables are made."""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.bench.provenance import provenance
+from suite.bench.record import FORMAT, Record, write_record
+from suite.core.errors import Unsupported
+from suite.tarnawski.evaluator import WrongClaim
+from suite.tarnawski.run import Answer
+from suite.tarnawski.workload import Question
+
+BACKEND = "workload"
+"""Told apart from records of the simulator, which ``placebench verify`` simulates again."""
+MACHINE = "workload"
+
+
+def described(question: Question, answer: Answer) -> dict[str, Any]:
+    """The answer with its split by node id; times in ms, seconds of the algorithm in s."""
+    workload = question.workload
+    rate = workload.bandwidth
+    return {
+        "workload": workload.name,
+        "algorithm": answer.algorithm,
+        "objective_kind": question.objective,
+        "objective": answer.objective,
+        "unit": "ms",
+        "status": answer.status,
+        "bound": answer.bound,
+        "gap": answer.gap,
+        "seconds": answer.seconds,
+        "contiguous": answer.contiguous,
+        "oom": list(answer.score.oom),
+        "implied_bandwidth": rate if isfinite(rate) else None,
+        "split": _split(question, answer),
+    }
+
+
+def _split(question: Question, answer: Answer) -> dict[str, Any]:
+    """As in the authors' files; ``stage`` numbers the calls of an accelerator."""
+    workload, split = question.workload, answer.split
+    parts = [
+        {
+            "load": answer.score.loads[device],
+            "nodes": workload.ids[split.device == device].tolist(),
+        }
+        for device in range(workload.devices)
+    ]
+    calls = {int(i): int(s) for i, s in zip(workload.ids, split.stage, strict=True) if s > 0}
+    k = workload.accelerators
+    return {"fpgas": parts[:k], "cpus": parts[k:], "stage": calls}
+
+
+def write(
+    results: Path, name: str, question: Question, answer: Answer | Unsupported | WrongClaim
+) -> Path:
+    """Write ``tarnawski_OBJECTIVE/workload/Kgpu/WORKLOAD/ALGORITHM/seedN.json``, give its path."""
+    workload = question.workload
+    cell = {
+        "grid": f"tarnawski_{question.objective}",
+        "machine": MACHINE,
+        "gpus": workload.accelerators,
+        "task": workload.name,
+        "placer": name,
+        "seed": question.seed,
+    }
+    record: Record = {
+        "format": FORMAT,
+        "cell": cell,
+        "backend": BACKEND,
+        "semantics": f"tarnawski-{question.objective}",
+        "parameters": {"gap": question.gap, "seconds": question.seconds, "calls": question.calls},
+        **_outcome(answer),
+        "graph": _graph(question),
+        "provenance": provenance(),
+    }
+    folder = results / str(cell["grid"]) / MACHINE / f"{workload.accelerators}gpu"
+    path = folder / workload.name / name / f"seed{question.seed}.json"
+    devices = answer.split.device if isinstance(answer, Answer) else None
+    write_record(record, devices, path)
+    return path
+
+
+def _outcome(answer: Answer | Unsupported | WrongClaim) -> dict[str, Any]:
+    if not isinstance(answer, Answer):
+        status = "skipped" if isinstance(answer, Unsupported) else "error"
+        return {"status": status, "reason": str(answer)}
+    return {
+        "status": "oom" if answer.status == "oom" else "ok",
+        "reason": "",
+        "step_time": answer.objective / 1e3,
+        "lower_bound": answer.bound / 1e3,
+        "bound_kind": answer.status,
+        "wall_seconds": answer.seconds,
+        "planner": {"contiguous": answer.contiguous, "stages": int(answer.split.stage.max()) + 1},
+    }
+
+
+def _graph(question: Question) -> dict[str, Any]:
+    workload = question.workload
+    rate = workload.bandwidth
+    return {
+        "nodes": workload.nodes,
+        "edges": len(workload.edges),
+        "cpus": workload.cpus,
+        "memory": workload.memory,
+        "implied_bandwidth": rate if np.isfinite(rate) else None,
+    }

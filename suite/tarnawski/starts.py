@@ -1,0 +1,37 @@
+"""Splits that integer programs start from: the best of the fast algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from suite.core.errors import InputError, Unsupported
+from suite.tarnawski.calls import calls
+from suite.tarnawski.evaluator import score
+from suite.tarnawski.workload import Question, Split
+
+
+def best_start(
+    question: Question, names: Iterable[str], most: int = 1
+) -> tuple[Split, float] | None:
+    """The best split that the named algorithms find, with its value.
+
+    It fits into memory and has at most ``most`` calls an accelerator.
+    """
+    from suite.tarnawski.run import algorithm
+
+    best: tuple[Split, float] | None = None
+    for name in names:
+        try:
+            split = algorithm(name).solve(question).split
+            if question.objective == "latency":
+                split = calls(question.workload, split)
+            found = score(question.workload, split, question.objective)
+        except (Unsupported, InputError):
+            continue
+        if (
+            not found.oom
+            and split.stage.max() < most
+            and (best is None or found.objective < best[1])
+        ):
+            best = split, found.objective
+    return best
