@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+
+    from suite.core.model import TrainingStep
 
 
 def layer_of(network: str, name: str) -> str | None:
@@ -22,8 +28,8 @@ def number_of(layer: str) -> int:
 
 
 def training_step(
-    network: Any, optimizer: Any, batch: int, image_size: int
-) -> tuple[Any, list[Any]]:
+    network: keras.Model, optimizer: keras.optimizers.Optimizer, batch: int, image_size: int
+) -> TrainingStep:
     """Return a training step and its inputs: forward, cross entropy, backward, update.
 
     Its inputs are float32[batch, image_size, image_size, 3] and int32[batch].
@@ -36,7 +42,7 @@ def training_step(
     labels = tf.TensorSpec([batch], tf.int32)
 
     @tf.function(autograph=False)
-    def step(x: Any, y: Any) -> Any:
+    def step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             probabilities = network(x, training=True)
             with tf.name_scope("loss"):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 class Parameters:
@@ -12,9 +15,9 @@ class Parameters:
 
     def __init__(self) -> None:
         """Start without variables."""
-        self.variables: list[Any] = []
+        self.variables: list[tf.Variable] = []
 
-    def create(self, name: str, shape: Sequence[int]) -> Any:
+    def create(self, name: str, shape: Sequence[int]) -> tf.Variable:
         """Return a new float32 variable of zeros (values do not matter to a placement)."""
         import tensorflow as tf
 
@@ -32,7 +35,9 @@ class LSTM:
         self.kernel = parameters.create(f"{scope}/kernel", [inputs + units, 4 * units])
         self.bias = parameters.create(f"{scope}/bias", [4 * units])
 
-    def unroll(self, inputs: Sequence[Any], state: tuple[Any, Any]) -> tuple[list[Any], Any]:
+    def unroll(
+        self, inputs: Sequence[tf.Tensor], state: tuple[tf.Tensor, tf.Tensor]
+    ) -> tuple[list[tf.Tensor], tf.Tensor]:
         """Run over ``inputs`` (float32[batch, inputs] each): (outputs, final state)."""
         import tensorflow as tf
 
@@ -51,7 +56,7 @@ class LSTM:
         return outputs, (memory, output)
 
 
-def lookup(table: Any, scope: str, tokens: Any) -> list[Any]:
+def lookup(table: tf.Variable, scope: str, tokens: tf.Tensor) -> list[tf.Tensor]:
     """Embed int32[batch, steps] step by step: a list of float32[batch, units]."""
     import tensorflow as tf
 
@@ -72,7 +77,7 @@ class Softmax:
         self.kernel = parameters.create("softmax/kernel", [units, vocabulary])
         self.bias = parameters.create("softmax/bias", [vocabulary])
 
-    def loss(self, outputs: Sequence[Any], labels: Any) -> Any:
+    def loss(self, outputs: Sequence[tf.Tensor], labels: tf.Tensor) -> tf.Tensor:
         """One product per step of float32[batch, units]; ``labels`` is int32[batch, steps]."""
         import tensorflow as tf
 
@@ -89,7 +94,7 @@ class Softmax:
         with tf.name_scope("softmax"):
             return tf.add_n(losses) / len(losses)
 
-    def joint_loss(self, outputs: Sequence[Any], labels: Any) -> Any:
+    def joint_loss(self, outputs: Sequence[tf.Tensor], labels: tf.Tensor) -> tf.Tensor:
         """One product over all steps, with the arguments of :meth:`loss`."""
         import tensorflow as tf
 
@@ -109,7 +114,7 @@ def step_block(name: str) -> str | None:
     return step and step[0]
 
 
-def minimise(loss: Any, parameters: Parameters, adam: Adam) -> None:
+def minimise(loss: tf.Tensor, parameters: Parameters, adam: Adam) -> None:
     """Differentiate ``loss`` and update every variable.
 
     ``tf.gradients``, as in the papers' TensorFlow 1: a weight shared by all steps keeps every
@@ -129,11 +134,11 @@ class Adam:
 
     BETAS = (0.9, 0.999)
 
-    def __init__(self, variables: Sequence[Any]) -> None:
+    def __init__(self, variables: Sequence[tf.Variable]) -> None:
         """Create two slots for every variable, and the powers of the two decays at step 1."""
         import tensorflow as tf
 
-        def state(value: Any, name: str) -> Any:
+        def state(value: tf.Tensor | float, name: str) -> tf.Variable:
             return tf.Variable(value, name=name, trainable=False)
 
         self.powers = [state(beta, f"adam/beta{i}") for i, beta in enumerate(self.BETAS, 1)]
@@ -142,7 +147,7 @@ class Adam:
             scope = variable.name.split(":")[0]
             self.slots[scope] = [state(tf.zeros(variable.shape), f"{scope}/{s}") for s in "mv"]
 
-    def update(self, variable: Any, gradient: Any) -> None:
+    def update(self, variable: tf.Variable, gradient: tf.Tensor) -> None:
         """Apply one dense gradient."""
         import tensorflow as tf
 

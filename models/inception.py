@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from models._keras import layer_of, number_of, training_step
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
 from suite.core.model import all_on_first, by_scope
+
+if TYPE_CHECKING:
+    from suite.core.model import TrainingStep
 
 STEM = 5
 """Convolutions before the first mixed module."""
@@ -81,7 +84,7 @@ class InceptionV3:
         branch = branch_of(layer) if layer else None
         return "module {}, branch {}".format(*branch) if branch else layer
 
-    def build(self) -> tuple[Any, list[Any]]:
+    def build(self) -> TrainingStep:
         """Return one training step (a ``tf.function``) and the specifications of its inputs.
 
         Keras' count of layer names starts anew, since :meth:`block` goes by their numbers.

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from models._recurrent import LSTM, Adam, Parameters, Softmax, lookup, minimise, step_block
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
 from suite.core.model import by_scope
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from suite.core.model import TrainingStep
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class NMT:
         """One group per step of each LSTM layer, embedding, attention and softmax."""
         return step_block(name)
 
-    def build(self) -> tuple[Any, list[Any]]:
+    def build(self) -> TrainingStep:
         """Return one training step (a ``tf.function``) and the specifications of its inputs."""
         import tensorflow as tf
 
@@ -93,7 +98,7 @@ class NMT:
         tokens = tf.TensorSpec([self.batch, self.steps], tf.int32)
 
         @tf.function(autograph=False)
-        def step(source: Any, target: Any, labels: Any) -> Any:
+        def step(source: tf.Tensor, target: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
             zeros = tf.zeros([self.batch, self.units])
             outputs, states = lookup(tables[0], "embedding/source", source), []
             for cell in encoder:
@@ -123,7 +128,7 @@ class Attention:
         self.score = parameters.create("attention/score", [units])
         self.mix = parameters.create("attention/mix", [2 * units, units])
 
-    def keys(self, outputs: Sequence[Any]) -> tuple[Any, Any]:
+    def keys(self, outputs: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the encoder's outputs and their keys: float32[batch, steps, units] each."""
         import tensorflow as tf
 
@@ -132,7 +137,9 @@ class Attention:
             keys = tf.matmul(tf.reshape(memory, [-1, self.units]), self.key)
             return memory, tf.reshape(keys, memory.shape)
 
-    def unroll(self, outputs: Sequence[Any], memory: Any, keys: Any) -> list[Any]:
+    def unroll(
+        self, outputs: Sequence[tf.Tensor], memory: tf.Tensor, keys: tf.Tensor
+    ) -> list[tf.Tensor]:
         """Mix each output with what it attends to: float32[batch, units] a step."""
         import tensorflow as tf
 

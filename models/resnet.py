@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from models._keras import layer_of, training_step
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
 from suite.core.model import all_on_first
+
+if TYPE_CHECKING:
+    from suite.core.model import TrainingStep
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class ResNet152:
         residual = layer and re.match(r"conv\d_block\d+", layer)
         return residual[0] if residual else layer
 
-    def build(self) -> tuple[Any, list[Any]]:
+    def build(self) -> TrainingStep:
         """Return one training step (a ``tf.function``) and the specifications of its inputs."""
         import keras
 

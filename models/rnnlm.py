@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from models._recurrent import LSTM, Adam, Parameters, Softmax, lookup, minimise, step_block
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
 from suite.core.model import all_on_first, by_scope
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from suite.core.model import TrainingStep
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class RNNLM:
             return step_block(name)
         return "softmax"
 
-    def build(self) -> tuple[Any, list[Any]]:
+    def build(self) -> TrainingStep:
         """Return one training step (a ``tf.function``) and the specifications of its inputs."""
         import tensorflow as tf
 
@@ -93,7 +98,7 @@ class RNNLM:
         tokens = tf.TensorSpec([self.batch, self.steps], tf.int32)
 
         @tf.function(autograph=False)
-        def step(words: Any, targets: Any) -> Any:
+        def step(words: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
             outputs = lookup(embedding, "embedding", words)
             for cell in cells:
                 zeros = tf.zeros([self.batch, self.units])

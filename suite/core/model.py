@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import tensorflow as tf
+
+    TrainingStep: TypeAlias = tuple[tf.types.experimental.PolymorphicFunction, list[tf.TensorSpec]]
+    """A ``tf.function``, and the specification of each of its inputs."""
 
 CPU = -1
 """The GPU number that stands for the CPU."""
@@ -33,7 +41,7 @@ class Model(Protocol):
         """What the papers do not give and was chosen here, in words."""
         ...
 
-    def build(self) -> tuple[Any, list[Any]]:
+    def build(self) -> TrainingStep:
         """Return one training step (a ``tf.function``) and its inputs (``tf.TensorSpec`` each)."""
         ...
 
