@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.bench.cell import Job
+from suite.bench.fingerprint import fingerprint
+from suite.bench.made_by import code_of
 from suite.search.checkpoint import INTERVAL, Checkpoint
 from suite.search.progress_log import Journal, Listener
 
@@ -28,7 +30,6 @@ class Outlets:
 
     def checkpoint(self, job: Job) -> Checkpoint:
         """The checkpoint of a job's search."""
-        from suite.bench.run_cell import fingerprint
-
         path = job.cell.path(self.results).with_suffix(".checkpoint.npz")
-        return Checkpoint(path, fingerprint(job), self.interval)
+        identity = f"{fingerprint(job)} {code_of(job)['digest']}"
+        return Checkpoint(path, identity, self.interval)

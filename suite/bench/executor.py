@@ -145,14 +145,19 @@ def _failed(job: Job, status: str, reason: str) -> Record:
 
 
 def _run_and_write(job: Job, outlets: Outlets, listener: Listener | None) -> Record:
-    from suite.bench.run_cell import keep_graph, run
+    from suite.bench.load_problem import keep_graph
+    from suite.bench.run_cell import bounded, run
+    from suite.formats.json_file import write_json
     from suite.formats.measured_costs import keep_machine
 
     saved = outlets.checkpoint(job)
     record, devices = run(job, outlets.journal(job, listener), saved)
     keep_graph(job, outlets.results)
     keep_machine(job.cell.machine, outlets.results / job.cell.grid / job.cell.machine)
-    write_record(record, devices, job.cell.path(outlets.results))
+    path = job.cell.path(outlets.results)
+    write_record(record, devices, path)
+    if (whole := bounded(job, record)) != record:  # the placement is safe, should this take long
+        write_json(record := whole, path)
     if record["status"] != "error":
         saved.remove()
     return record

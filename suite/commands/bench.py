@@ -25,8 +25,8 @@ def add(parsers: Any) -> None:
         parsers,
         "bench",
         "Run a grid of cells. Each finished one is a record below the results folder; a second"
-        " call runs only what is missing, damaged, recorded under other settings, or ended in an"
-        " error or a time-out, and takes up searches where they were stopped.",
+        " call runs only what is missing, damaged, recorded under other settings or made by other"
+        " code, or ended in an error or a time-out, and takes up searches where they were stopped.",
         "  placebench bench quick\n  placebench bench colocrl_table2\n"
         "  placebench bench my_grid.toml --workers 8 --seed 1\n"
         "  placebench bench quick --only nmt_8/scotch",
@@ -58,6 +58,11 @@ def add(parsers: Any) -> None:
     )
     parser.add_argument("--cluster", type=Path, metavar="FILE", help="the cluster's servers (TOML)")
     parser.add_argument("--machine", help="machine, instead of the grid's")
+    parser.add_argument(
+        "--keep-code",
+        action="store_true",
+        help="keep records made by other code, or by other versions of libraries; tables say so",
+    )
     add_tensorboard(parser)
 
 
@@ -66,8 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.bench.cell_files import Outlets
     from suite.bench.executor import execute
     from suite.bench.grid import run_for_real
-    from suite.bench.record import finished
-    from suite.bench.run_cell import fingerprint
     from suite.commands._display import Display
     from suite.report.table_grids import load_grids
 
@@ -89,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         _check_host(jobs[0])
         workers = 1
     _capture(jobs, max(1, workers))
-    kept = [finished(job.cell.path(arguments.output), fingerprint(job)) for job in jobs]
+    kept = [_finished(job, arguments.output, arguments.keep_code) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
     _say_plan(grid, len(jobs), Counter(why for _, why in kept if why))
@@ -111,7 +114,19 @@ def _check_host(job: Job) -> None:
     make_backend(job.backend, machine, file).close()
 
 
+def _finished(job: Job, results: Path, keep_code: bool) -> tuple[Record | None, str]:
+    """The record of a finished cell, or None and why it must run."""
+    from suite.bench.fingerprint import fingerprint
+    from suite.bench.made_by import code_of
+    from suite.bench.record import finished, keep
+
+    path, code = job.cell.path(results), code_of(job)["digest"]
+    record, why = finished(path, fingerprint(job), None if keep_code else code)
+    return (keep(record, code, path) if record else None), why
+
+
 _AGAIN = {
+    "code": "made by other code",
     "changed": "recorded under other settings",
     "damaged": "not whole",
     "failed": "ended in an error or a time-out",

@@ -27,13 +27,15 @@ class Checkpoint:
 
     path: Path
     identity: str
-    """Fingerprint of the job; a checkpoint of another one is not taken up."""
+    """Fingerprint and code of the job; a checkpoint of another one is not taken up."""
     interval: float = INTERVAL
     """Seconds from one save to the next; 0: always."""
 
     def __post_init__(self) -> None:
         """Start the clock."""
         self._saved = time.monotonic()
+        self.taken_up = False
+        """Whether a search went on from it."""
 
     @property
     def due(self) -> bool:
@@ -60,10 +62,14 @@ class Checkpoint:
             warnings.warn(f"{self.path} is damaged ({error}); starting afresh", stacklevel=2)
             return None
         if own.pop("identity", None) != self.identity:
-            warnings.warn(f"{self.path} is of other settings; starting afresh", stacklevel=2)
+            warnings.warn(
+                f"{self.path} is of other settings or other code; starting afresh", stacklevel=2
+            )
             return None
+        self.taken_up = True
         return own, arrays
 
     def remove(self) -> None:
-        """Delete the file."""
+        """Delete the file; a search that begins now begins afresh."""
+        self.taken_up = False
         self.path.unlink(missing_ok=True)
