@@ -51,7 +51,7 @@ def code_of(job: Job) -> Record:
     roots = placer_modules(job.placer, make_placer(job.placer, job.parameters))
     if job.backend != SIMULATOR:
         roots += PROTOCOL
-    told = modules_code(*roots)
+    told = _parts(*roots)
     read = attributes(*_sources(roots))
     if {"expert", "groups"} & read:
         problem = problem_of(job)
@@ -59,11 +59,20 @@ def code_of(job: Job) -> Record:
             told["expert"] = digest([problem.expert])
         if "groups" in read and problem.rule is not None:
             told["groups"] = digest([problem.groups])
-    return {"digest": digest([sorted(told.items())]), **told}
+    return _with_digest(told)
 
 
-def modules_code(*roots: str) -> Record:
-    """The parts of the field ``code`` that follow from modules alone.
+def code_of_modules(*roots: str) -> Record:
+    """The field ``code`` of a record that modules made without a placer."""
+    return _with_digest(_parts(*roots))
+
+
+def _with_digest(parts: Record) -> Record:
+    return {"digest": digest([sorted(parts.items())]), **parts}
+
+
+def _parts(*roots: str) -> Record:
+    """What follows from modules alone.
 
     ``sources`` is a digest of all Python that they reach, ``libraries`` the versions of what that
     imports; None: not installed.

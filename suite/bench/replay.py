@@ -1,8 +1,8 @@
 """Runs recorded cells again with today's code, as far as that is asked, and stamps what agrees.
 
-The judge decides nothing about what a search tries first: as long as every placement so far got the
-same score, a search by evaluations tries the same placements. So its first evaluations, with the
-best time after each, vouch for the code. A placer that does not search is run as a whole.
+A search by evaluations is deterministic: with the same code, its first evaluations find the same
+best times at the same places. So they vouch for the code without the hours that the whole search
+took; the record says how many they were. A placer that does not search is run as a whole.
 """
 
 from __future__ import annotations
@@ -119,13 +119,10 @@ def _disagreement(
     history = [(n, best) for n, _, best in search.history]
     for now, then in zip(history, recorded, strict=False):
         if now != then:
-            return (
-                f"evaluation {now[0]} gives {now[1]:.9g} s, recorded {then[1]:.9g} s at {then[0]}"
-            )
+            return f"the best is {_best(now)}, recorded {_best(then)}"
     if len(history) != len(recorded):
-        return (
-            f"{len(history)} improvements in {search.evaluations} evaluations, not {len(recorded)}"
-        )
+        found = f"{len(history)} improvements in {search.evaluations} evaluations"
+        return f"{found}, recorded {len(recorded)}"
     if not ended:
         return ""
     if isinstance(again, str):
@@ -135,6 +132,9 @@ def _disagreement(
         return "recorded as skipped, but now it gives a placement; run bench"
     if search.evaluations != record["evaluations"]:
         return f"{search.evaluations} evaluations, recorded {record['evaluations']}"
-    if not np.array_equal(again.devices, read_devices(path)):
-        return "another placement"
-    return ""
+    moved = int(np.count_nonzero(again.devices != read_devices(path)))
+    return f"another placement: {moved} operations are elsewhere" if moved else ""
+
+
+def _best(point: tuple[int, float]) -> str:
+    return f"{point[1]:.9g} s at evaluation {point[0]}"
