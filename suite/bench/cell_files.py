@@ -32,3 +32,12 @@ class Outlets:
 
         path = job.cell.path(self.results).with_suffix(".checkpoint.npz")
         return Checkpoint(path, fingerprint(job), self.interval)
+
+    def spent(self, job: Job) -> float:
+        """Seconds that a job's search had taken when its checkpoint was written; 0 without one."""
+        from suite.core.errors import InputError
+
+        try:
+            return self.checkpoint(job).spent()
+        except InputError:  # its graph cannot be read; the job itself will say so
+            return 0.0

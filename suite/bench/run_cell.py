@@ -16,6 +16,7 @@ from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record
 from suite.bounds.lower_bound import lower_bound
 from suite.core.arrays import Ints, digest
+from suite.core.cores import my_share
 from suite.core.errors import InputError, Unsupported
 from suite.core.graph import OpGraph
 from suite.core.machine import Machine
@@ -201,6 +202,8 @@ def header(job: Job) -> Record:
         "semantics": semantics(job),
         "fingerprint": fingerprint(job),
         "base_seed": job.base_seed,
+        "workers": my_share().workers,
+        "threads": my_share().threads,
         "budget": {"evaluations": job.max_evaluations, "seconds": job.max_seconds},
         "status": "error",
         "reason": "",

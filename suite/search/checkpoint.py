@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,15 @@ class Checkpoint:
             warnings.warn(f"{self.path} is of other settings; starting afresh", stacklevel=2)
             return None
         return own, arrays
+
+    def spent(self) -> float:
+        """Seconds that the search had taken when it was saved; 0 where there is nothing usable."""
+        try:
+            with np.load(self.path, allow_pickle=False) as data:
+                own = json.loads(str(data[_OWN]))
+            return float(own["elapsed"]) if own["identity"] == self.identity else 0.0
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return 0.0  # load() warns of what is damaged
 
     def remove(self) -> None:
         """Delete the file."""

@@ -20,7 +20,8 @@ def links(chain: Chain) -> list[tuple[int, int, bool]]:
 
 
 def test_the_chain_goes_back_through_what_was_waited_for() -> None:
-    tracer = Tracer(six_ops())
+    problem = six_ops()
+    tracer = Tracer(problem, Simulator(problem))
     # a0, a1 on the CPU (0.5 s each), a2 on a GPU that is free: the transfer is what counts.
     chain = tracer.chain(np.array([0, 0, 1, 2, 2, 2], np.int32))
     assert links(chain) == [(1, 2, True), (0, 1, False)]
@@ -31,7 +32,8 @@ def test_the_chain_goes_back_through_what_was_waited_for() -> None:
 
 
 def test_on_one_device_all_wait_for_the_one_before() -> None:
-    chain = Tracer(six_ops()).chain(np.ones(6, np.int32))
+    problem = six_ops()
+    chain = Tracer(problem, Simulator(problem)).chain(np.ones(6, np.int32))
     # a0 b0 a1 b1 a2 b2, first come, first served.
     assert [link[:2] for link in links(chain)] == [(2, 5), (4, 2), (1, 4), (3, 1), (0, 3)]
     assert not chain.crosses.any()
