@@ -8,6 +8,7 @@ from pathlib import Path
 from suite.bench.cell import Job
 from suite.bench.fingerprint import fingerprint
 from suite.bench.made_by import code_of
+from suite.core.errors import InputError
 from suite.search.checkpoint import INTERVAL, Checkpoint
 from suite.search.progress_log import Journal, Listener
 
@@ -33,3 +34,10 @@ class Outlets:
         path = job.cell.path(self.results).with_suffix(".checkpoint.npz")
         identity = f"{fingerprint(job)} {code_of(job)['digest']}"
         return Checkpoint(path, identity, self.interval)
+
+    def spent(self, job: Job) -> float:
+        """Seconds that a job's search had taken when its checkpoint was written; 0 without one."""
+        try:
+            return self.checkpoint(job).spent()
+        except InputError:  # its graph cannot be read; the job itself will say so
+            return 0.0

@@ -105,7 +105,7 @@ def digest_of_code(record: Record) -> str:
 
 def deterministic_part(record: Record) -> Record:
     """The record without clocks and provenance: the same on every run of the same settings."""
-    kept = {k: v for k, v in record.items() if k not in ("wall_seconds", "cpu_seconds")}
-    kept.pop("provenance", None)
+    passing = ("wall_seconds", "cpu_seconds", "workers", "threads", "provenance")
+    kept = {k: v for k, v in record.items() if k not in passing}
     kept["history"] = [[n, best] for n, _, best in record.get("history", [])]
     return json.loads(json.dumps(kept))  # type: ignore[no-any-return]

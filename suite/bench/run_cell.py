@@ -17,6 +17,7 @@ from suite.bench.made_by import code_of
 from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record
 from suite.core.arrays import Ints
+from suite.core.cores import my_share
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -144,6 +145,8 @@ def header(job: Job) -> Record:
         "fingerprint": fingerprint(job),
         "code": code_of(job),
         "base_seed": job.base_seed,
+        "workers": my_share().workers,
+        "threads": my_share().threads,
         "budget": {"evaluations": job.max_evaluations, "seconds": job.max_seconds},
         "status": "error",
         "reason": "",

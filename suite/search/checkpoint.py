@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,15 @@ class Checkpoint:
             return None
         self.taken_up = True
         return own, arrays
+
+    def spent(self) -> float:
+        """Seconds that the search had taken when it was saved; 0 where there is nothing usable."""
+        try:
+            with np.load(self.path, allow_pickle=False) as data:
+                own = json.loads(str(data[_OWN]))
+            return float(own["elapsed"]) if own["identity"] == self.identity else 0.0
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return 0.0  # load() warns of what is damaged
 
     def remove(self) -> None:
         """Delete the file; a search that begins now begins afresh."""
