@@ -13,6 +13,7 @@ from suite.bench.cell import SIMULATOR, Job
 from suite.bench.load_problem import problem_of
 from suite.bench.record import Record
 from suite.core.arrays import digest
+from suite.core.library_versions import library_version
 from suite.core.source_digest import (
     PACKAGES,
     arguments,
@@ -20,7 +21,6 @@ from suite.core.source_digest import (
     code_digest,
     has_source,
     libraries,
-    library_version,
     reached,
 )
 from suite.search.placer import Placer

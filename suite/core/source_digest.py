@@ -14,9 +14,9 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
+from suite.core.library_versions import distributions, library_version
 from suite.core.paths import ROOT
 
 PACKAGES = ("suite", "baselines", "planners", "models")
@@ -73,18 +73,6 @@ def libraries(*modules: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in imported - known if not _first_party(name, own)))
 
 
-def library_version(name: str) -> str | None:
-    """Version of the distribution that holds a top-level module; None: it is not installed.
-
-    A namespace that several distributions share has all of their versions.
-    """
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        holders = sorted(set(_distributions().get(name, ())))
-    return ", ".join(f"{holder} {version(holder)}" for holder in holders) or None
-
-
 def attributes(*modules: str) -> frozenset[str]:
     """The names of all attributes that these modules read of something other than ``self``."""
     return frozenset(name for module in modules for name in _source(module).attributes)
@@ -97,16 +85,11 @@ def arguments(*modules: str, function: str) -> tuple[str, ...]:
 
 
 @cache
-def _distributions() -> dict[str, list[str]]:
-    return dict(packages_distributions())
-
-
-@cache
 def _siblings(*modules: str) -> frozenset[str]:
     """The top-level packages of ``modules``, of placebench and of the distributions of both."""
     tops = {name.partition(".")[0] for name in modules} - set(PACKAGES)
-    homes = {home for top in tops for home in _distributions().get(top, ())}
-    beside = {top for top, of in _distributions().items() if homes & set(of)} if homes else set()
+    homes = {home for top in tops for home in distributions().get(top, ())}
+    beside = {top for top, of in distributions().items() if homes & set(of)} if homes else set()
     return frozenset({*PACKAGES, *tops, *beside})
 
 
