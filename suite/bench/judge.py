@@ -9,6 +9,7 @@ import numpy as np
 
 from suite.bench.record import Record
 from suite.bounds.lower_bound import lower_bound
+from suite.core.arrays import Ints
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
@@ -40,7 +41,10 @@ def judged(problem: Problem, placement: Placement, semantics: str) -> Record:
     """
     checked = Placement.of(problem, placement.devices)
     rules = preset(semantics)
-    line = timeline(problem, checked.devices, semantics=rules)
+    # A placement's array is read-only, which is a type of its own to the compiler: with a copy the
+    # simulator is compiled once, for this and for the batches of searches.
+    devices = np.array(checked.devices)
+    line = timeline(problem, devices, semantics=rules)
     result, names = line.result, [d.name for d in problem.machine.devices]
     full = [name for name, oom in zip(names, result.oom, strict=True) if oom]
     needs = {name: int(b) for name, b in zip(names, result.peak_memory, strict=True)}
@@ -64,15 +68,15 @@ def judged(problem: Problem, placement: Placement, semantics: str) -> Record:
             "devices": {n: row.tolist() for n, row in zip(names, shares, strict=True)},
         },
         "placement_hash": checked.hash,
-        "under_semantics": _under_semantics(problem, checked),
+        "under_semantics": _under_semantics(problem, devices),
     }
 
 
-def _under_semantics(problem: Problem, placement: Placement) -> Record:
+def _under_semantics(problem: Problem, devices: Ints) -> Record:
     """Step time and devices out of memory under every preset, by name."""
     names, verdicts = [d.name for d in problem.machine.devices], {}
     for name, simulator in simulators(problem).items():
-        result = simulator.run(placement.devices)
+        result = simulator.run(devices)
         full = [device for device, oom in zip(names, result.oom, strict=True) if oom]
         verdicts[name] = {"step_time": result.step_time, "oom": full}
     return verdicts

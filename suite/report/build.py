@@ -46,9 +46,10 @@ class Report:
 
     @property
     def text(self) -> str:
-        """The first section of every table that has records, for a terminal; the README's last."""
-        order = sorted(self.tables, key=lambda name: (name == README_TABLE, name))
-        tables = [self.tables[name] for name in order if self.tables[name].found]
+        """The first section of every table that has records, and the README's, which comes last."""
+        names = [name for name, table in self.tables.items() if table.found]
+        shown = [*(name for name in names if name != README_TABLE), README_TABLE]
+        tables = [self.tables[name] for name in shown]
         return "\n".join(f"{t.title}\n\n{t.sections[0].markdown()}\n" for t in tables)
 
 
