@@ -75,6 +75,8 @@ class Annealing:
                 going = sorted(ended, key=lambda pair: pair[0])[: max(1, len(going) // 2)]
         except BudgetExhausted:
             search.note(budget="ended in a walk")
+        finally:
+            search.note(traces=walk.tracer.traces)
         if search.best is not None:
             return search.best
         return Placement.of_classes(problem, walk.moves.fitted(walk.current))
@@ -86,7 +88,7 @@ class _Walk:
     def __init__(self, settings: Annealing, problem: Problem, search: Search) -> None:
         self.settings, self.problem, self.search = settings, problem, search
         self.moves = Moves.of(problem, search.rng)
-        self.tracer = Tracer(problem)
+        self.tracer = Tracer(problem, search.judge)
         endless = search.max_seconds is None and search.max_evaluations is None
         asked = settings.evaluations or (DEFAULT if endless else np.inf)
         self.total = min(asked, search.remaining)
@@ -104,13 +106,16 @@ class _Walk:
 
     def _answer(self, name: str) -> list[Classes]:
         seed = int(self.search.rng.integers(2**31))
-        inner = Search(self.problem, self.search.judge, seed)
+        # What is left after it must do for judging the starting points.
+        inner = self.search.inner(seed, self.total - self.search.evaluations - self.settings.walks)
         try:
             devices = make_placer(name, {}).place(self.problem, inner).devices
-        except (Unsupported, NativeCrash) as error:
+        except (Unsupported, NativeCrash, BudgetExhausted) as error:
             declined = self.search.notes.get("declined", {})
             self.search.note(declined=declined | {name: str(error)})
             return []
+        finally:
+            self.search.count(inner)
         classes = np.zeros(self.problem.graph.n_classes, np.int64)
         classes[self.problem.graph.colocation] = devices
         return [classes]

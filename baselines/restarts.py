@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import cycle, islice, product
 from typing import Any
 
+from suite.core.cores import my_share
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
-from suite.search.placer import Search
+from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer
 
 
@@ -37,7 +37,7 @@ class Restarts:
             raise InputError("restarts: placer is restarts; give another")
         self.variants()
 
-    def variants(self) -> list[Any]:
+    def variants(self) -> list[Placer]:
         """One placer per combination of options."""
         names = list(self.options)
         combined = product(*self.options.values())
@@ -46,27 +46,35 @@ class Restarts:
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest answer that fits in memory, or the last one if none does.
 
-        Runs as many at a time as there are cores. Raises what the placer raises, and
-        BudgetExhausted when the budget does not allow one run.
+        Runs as many at a time as it may have threads; what a placer evaluates itself counts, too.
+        Raises what the placer raises, and BudgetExhausted when the budget does not allow one run.
         """
-        cores = len(os.sched_getaffinity(0))
-        left = int(min(self.runs, search.remaining))
-        waiting = islice(cycle(self.variants()), left)
+        threads = my_share().threads
+        waiting = islice(cycle(self.variants()), self.runs)
         answers: list[Placement] = []
-
-        def run(variant: Any, seed: int) -> Placement:
-            answered: Placement = variant.place(problem, Search(problem, search.judge, seed))
-            return answered
-
-        with ThreadPoolExecutor(cores) as pool:
-            while batch := list(islice(waiting, cores)):
-                seeds = search.rng.integers(2**31, size=len(batch)).tolist()
-                answered = list(pool.map(run, batch, seeds))
+        with ThreadPoolExecutor(threads) as pool:
+            while batch := list(islice(waiting, int(min(threads, search.remaining)))):
                 try:
-                    search.evaluate(answered)
+                    answers = _answers(problem, search, batch, pool)
                 except BudgetExhausted:
                     break
-                answers = answered
         if not answers:
             raise BudgetExhausted("restarts needs a budget of at least one placement")
         return search.best or answers[-1]
+
+
+def _answers(
+    problem: Problem, search: Search, batch: Sequence[Placer], pool: ThreadPoolExecutor
+) -> list[Placement]:
+    """Run placers side by side, with equal shares of the budget, and judge their answers."""
+    seeds = search.rng.integers(2**31, size=len(batch)).tolist()
+    # One evaluation of each share is for judging the answer.
+    share = search.remaining / len(batch) - 1
+    inner = [search.inner(seed, share) for seed in seeds]
+    try:
+        answers = list(pool.map(lambda placer, one: placer.place(problem, one), batch, inner))
+    finally:
+        for one in inner:
+            search.count(one)
+    search.evaluate(answers)
+    return answers

@@ -15,7 +15,7 @@ import numpy as np
 
 from baselines import _moves
 from baselines.annealing import Annealing
-from suite.bench.run_cell import make_problem
+from suite.bench.load_problem import make_problem
 from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.search.registry import task

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from baselines.annealing import Annealing
-from suite.bench.run_cell import make_problem
+from suite.bench.load_problem import make_problem
 from suite.core.arrays import Floats, Ints
 from suite.core.problem import Problem
 from suite.core.scores import Scores

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.bench.load_problem import make_problem
 from suite.bench.record import read_devices, read_record
-from suite.bench.run_cell import make_problem
 from suite.core.arrays import Floats, Ints
 from suite.core.machine import Machine
 from suite.core.placement import Placement

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.bench.run_cell import make_problem
+from suite.bench.load_problem import make_problem
 from suite.capture.cache import graph_def_path, load_graph
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph

@@ -27,7 +27,7 @@ from planners._settings import Settings
 from planners._units import Units
 from planners.nn.attention import score
 from planners.nn.lstm import advance
-from suite.bench.run_cell import make_problem
+from suite.bench.load_problem import make_problem
 from suite.search.registry import task
 from suite.simulator.step import Simulator
 

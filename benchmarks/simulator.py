@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from suite.bench.run_cell import make_problem
+from suite.bench.load_problem import make_problem
 from suite.core.arrays import Ints
 from suite.core.problem import Problem
 from suite.search.registry import task

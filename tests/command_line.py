@@ -12,6 +12,8 @@ import suite
 PLUGIN = Path(__file__).parent / "plugin"
 SMOKE_GRAPH = Path(suite.__file__).parent / "grids" / "smoke.json"
 COMMAND = [sys.executable, "-P", "-m", "suite.cli"]
+# What a script starts in the background has SIGINT ignored, and so has all that it starts.
+DEFAULT_SIGINT = ["env", "--default-signal=INT"]
 ROOT = Path(suite.__file__).parents[1]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(PLUGIN), str(ROOT)])}
 
@@ -24,8 +26,8 @@ def placebench(*arguments, **options):
 
 
 def start(*arguments):
-    """A running process in its own session."""
-    command = [*COMMAND, *(str(a) for a in arguments)]
+    """A running process that an interrupt reaches, also where the tests themselves ignore it."""
+    command = [*DEFAULT_SIGINT, *COMMAND, *(str(a) for a in arguments)]
     return subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
 
 

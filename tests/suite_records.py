@@ -57,6 +57,7 @@ def record(
         },
         "placement_hash": "h",
         "parameters": {},
+        "code": {"digest": "c", "modules": [], "libraries": {}},
         "graph": {
             "name": task,
             "ops": 900,
@@ -95,6 +96,7 @@ def over_capacity(task: str) -> dict[str, Any]:
 def failed(task: str, placer: str, status: str, reason: str) -> dict[str, Any]:
     """A record of a cell that came to nothing: it has no measurement and no graph."""
     whole = record(task, placer, None)
-    kept = ("format", "cell", "backend", "semantics", "fingerprint", "step_time", "step_times")
+    kept = ("format", "cell", "backend", "semantics", "fingerprint", "code")
+    kept += ("step_time", "step_times")
     start = {name: whole[name] for name in (*kept, "provenance")}
     return start | {"status": status, "reason": reason}

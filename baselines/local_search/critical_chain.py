@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from suite.core.arrays import Ints
 from suite.core.problem import Problem
+from suite.core.scores import Judge
 from suite.simulator.step import Simulator
 from suite.simulator.timeline import Timeline, record
 
@@ -39,11 +40,20 @@ class Chain:
 
 
 class Tracer:
-    """Finds critical chains of placements of one problem, by simulation."""
+    """Finds critical chains of placements of one problem.
 
-    def __init__(self, problem: Problem) -> None:
-        """Look up every operation's inputs."""
-        self.simulator, self.graph = Simulator(problem), problem.graph
+    For that it needs the times of all operations, where a judge gives the step time alone. It
+    traces placements that have been evaluated already, and learns nothing of any other: a trace
+    is not an evaluation, but counted apart (``traces``).
+    """
+
+    def __init__(self, problem: Problem, judge: Judge) -> None:
+        """Look up every operation's inputs. Steps are traced under the rules of ``judge``.
+
+        A judge that is no simulator keeps no times; its steps are traced under the default rules.
+        """
+        self.simulator = judge if isinstance(judge, Simulator) else Simulator(problem)
+        self.graph, self.traces = problem.graph, 0
         tensors, consumers = self.graph.edges
         self._inputs = np.asarray(tensors)[np.argsort(consumers, kind="stable")].astype(np.int64)
         counts = np.bincount(consumers, minlength=self.graph.n_ops)
@@ -51,6 +61,7 @@ class Tracer:
 
     def chain(self, devices: Ints) -> Chain:
         """Trace the step of ``devices``, int32[ops]; a graph of one operation has no link."""
+        self.traces += 1
         times = record(self.simulator, devices)
         waiting, waited, kind, cost = _trace(
             int(np.argmax(times.end)),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.partitioning.scotch import check_arcs
+from baselines.partitioning.arcs import check_arcs
 from suite.core.arrays import Ints
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.bench.cell import Job
+from suite.bench.fingerprint import fingerprint
+from suite.bench.made_by import code_of
+from suite.core.errors import InputError
 from suite.search.checkpoint import INTERVAL, Checkpoint
 from suite.search.progress_log import Journal, Listener
 
@@ -28,7 +31,13 @@ class Outlets:
 
     def checkpoint(self, job: Job) -> Checkpoint:
         """The checkpoint of a job's search."""
-        from suite.bench.run_cell import fingerprint
-
         path = job.cell.path(self.results).with_suffix(".checkpoint.npz")
-        return Checkpoint(path, fingerprint(job), self.interval)
+        identity = f"{fingerprint(job)} {code_of(job)['digest']}"
+        return Checkpoint(path, identity, self.interval)
+
+    def spent(self, job: Job) -> float:
+        """Seconds that a job's search had taken when its checkpoint was written; 0 without one."""
+        try:
+            return self.checkpoint(job).spent()
+        except InputError:  # its graph cannot be read; the job itself will say so
+            return 0.0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
-from suite.search.placer import Search
+from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer
 from suite.search.subprocess_call import NativeCrash
 from suite.simulator.result import StepResult
@@ -48,7 +47,7 @@ class Trial:
         return cls(placer, answer, "oom" if answer.result.oom.any() else "ok")
 
 
-def attempt(problem: Problem, simulator: Simulator, placer: Any, search: Search) -> Answer:
+def attempt(problem: Problem, simulator: Simulator, placer: Placer, search: Search) -> Answer:
     """Let a placer answer and judge it; what the placer raises passes through."""
     start = time.monotonic()
     placement = placer.place(problem, search)

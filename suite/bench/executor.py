@@ -10,19 +10,22 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.connection import wait
+from pathlib import Path
 
 from suite.bench.cell import Job
 from suite.bench.cell_files import Outlets
-from suite.bench.record import Record, write_record
-from suite.search.progress_log import Listener, Progress
+from suite.bench.lock import HeldOpen
+from suite.bench.record import Record, read_record
+from suite.bench.worker import Answer, run_and_write, serve, write_failure
+from suite.core.cores import Share, my_share
+from suite.core.processes import how_it_ended
+from suite.search.progress_log import Progress
 
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -31,22 +34,31 @@ Tell = Callable[[str, Progress], None]
 
 
 def execute(
-    jobs: Sequence[Job], outlets: Outlets, workers: int, tell: Tell | None = None
+    jobs: Sequence[Job],
+    outlets: Outlets,
+    workers: int,
+    tell: Tell | None = None,
+    lock: HeldOpen | None = None,
 ) -> Iterator[tuple[Job, Record]]:
     """Run jobs on ``workers`` processes and yield each with its record when done.
 
-    ``tell`` hears of searches that are under way, about once a second from each. With 0 workers
-    they run in this process, where a crash is fatal and time limits do not hold. Closing the
-    iterator, or an exception in the caller, stops the workers; so does the death of this process.
-    Raises OSError when a record cannot be written.
+    The processes share the cores evenly. ``tell`` hears of searches that are under way, about once
+    a second from each. ``lock`` is held by the workers as well. With 0
+    workers the jobs run in this process, where a crash is fatal and time limits do not hold.
+    Closing the iterator, or an exception in the caller, stops the workers; so does the death of
+    this process. Raises OSError when a record cannot be written or no process be started.
     """
     if workers == 0:
         for job in jobs:
-            yield job, _run_and_write(job, outlets, partial(tell, job.cell.name) if tell else None)
+            listener = partial(tell, job.cell.name) if tell else None
+            yield job, run_and_write(job, outlets, my_share(), listener)
         return
-    pool = [_Worker(outlets, tell) for _ in range(min(workers, len(jobs)))]
+    share = Share.of(min(workers, max(1, len(jobs))))
+    pool: list[_Worker] = []
     waiting = deque(jobs)
     try:
+        while len(pool) < min(workers, len(jobs)):
+            pool.append(_Worker(outlets, share, tell, lock))
         while waiting or any(worker.job for worker in pool):
             for worker in pool:
                 if worker.job is None and waiting:
@@ -72,26 +84,40 @@ def _collect(pool: Sequence[_Worker]) -> Iterator[tuple[Job, Record]]:
 class _Worker:
     """One child process and what it is doing."""
 
-    def __init__(self, outlets: Outlets, tell: Tell | None) -> None:
+    def __init__(
+        self, outlets: Outlets, share: Share, tell: Tell | None, lock: HeldOpen | None
+    ) -> None:
         self.outlets = outlets
+        self.share = share
         self.tell = tell
+        self.lock = lock
         self.job: Job | None = None
         self.deadline = float("inf")
+        self._before: tuple[int, int] | None = None
         self._start()
 
     def _start(self) -> None:
         self.pipe, child = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=_serve, args=(child, self.outlets), daemon=False)
-        self.process.start()
-        child.close()
+        given = (child, self.outlets, self.share, self.lock)
+        self.process = _SPAWN.Process(target=serve, args=given, daemon=False)
+        try:
+            self.process.start()
+        except BaseException:
+            self.pipe.close()
+            raise
+        finally:
+            child.close()
 
     def assign(self, job: Job) -> None:
+        """Start a job. What its search has spent before, in a run that was stopped, counts."""
         if not self.process.is_alive():
             self.stop()
             self._start()
         self.job = job
-        limit = float("inf") if job.limit is None else job.limit
-        self.deadline = time.monotonic() + limit
+        self._before = _identity(job.cell.path(self.outlets.results))
+        self.deadline = float("inf")
+        if job.limit is not None:
+            self.deadline = time.monotonic() + job.limit - self.outlets.spent(job)
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(job)
 
@@ -99,99 +125,54 @@ class _Worker:
         """The record of the finished job, also where the process died or is out of time."""
         assert self.job is not None
         try:
-            while self.pipe.poll():
-                answer = self.pipe.recv()
-                if not isinstance(answer, Progress):
-                    return _received(answer)
-                if self.tell is not None:
-                    self.tell(self.job.cell.name, answer)
-            if time.monotonic() < self.deadline:
-                return None
+            record = self._answer(self.job)
+            if record is not None or time.monotonic() < self.deadline:
+                return record
             status, reason = "timeout", f"no answer after {self.job.limit:g} seconds"
         except (EOFError, ConnectionResetError):
             self.process.join(10)
-            status, reason = "error", f"the worker process {_death(self.process.exitcode)}"
+            code = self.process.exitcode
+            status, reason = "error", f"the worker process {how_it_ended(code)}"
         self.stop()
-        record = _failed(self.job, status, reason)
-        write_record(record, None, self.job.cell.path(self.outlets.results))
+        record = self._written(self.job)
+        if record is None:
+            record = write_failure(self.job, self.outlets.results, status, reason, self.share)
         self._start()
         return record
 
+    def _answer(self, job: Job) -> Record | None:
+        """The record that the worker has sent, if any; what its search tells goes to ``tell``."""
+        while self.pipe.poll():
+            answer: Answer = self.pipe.recv()
+            if isinstance(answer, OSError):
+                raise answer
+            if not isinstance(answer, Progress):
+                return answer
+            if self.tell is not None:
+                self.tell(job.cell.name, answer)
+        return None
+
+    def _written(self, job: Job) -> Record | None:
+        """The record that the worker wrote in its last instant, before it could say so."""
+        path = job.cell.path(self.outlets.results)
+        if _identity(path) in (None, self._before):
+            return None
+        return read_record(path)
+
     def stop(self) -> None:
         """End the process and whatever it started."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid or 0, signal.SIGKILL)
-        self.process.kill()
-        self.process.join()
+        if self.process.pid is not None:  # None: it could not be started; 0 would be ourselves
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.kill()
+            self.process.join()
         self.pipe.close()
 
 
-def _received(answer: Record | OSError) -> Record:
-    if isinstance(answer, OSError):
-        raise answer
-    return answer
-
-
-def _death(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"died of {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"
-
-
-def _failed(job: Job, status: str, reason: str) -> Record:
-    from suite.bench.run_cell import header
-
-    return header(job) | {"status": status, "reason": reason}
-
-
-def _run_and_write(job: Job, outlets: Outlets, listener: Listener | None) -> Record:
-    from suite.bench.run_cell import keep_graph, run
-    from suite.formats.measured_costs import keep_machine
-
-    saved = outlets.checkpoint(job)
-    record, devices = run(job, outlets.journal(job, listener), saved)
-    keep_graph(job, outlets.results)
-    keep_machine(job.cell.machine, outlets.results / job.cell.grid / job.cell.machine)
-    write_record(record, devices, job.cell.path(outlets.results))
-    if record["status"] != "error":
-        saved.remove()
-    return record
-
-
-def _serve(pipe: Connection[Any, Any], outlets: Outlets) -> None:
-    """A worker's life: jobs in, records out, until the parent is gone."""
-    os.setsid()
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    while True:
-        try:
-            job = pipe.recv()
-        except EOFError:
-            return
-        answer: Record | OSError
-        try:
-            answer = _run_and_write(job, outlets, _Reporter(pipe))
-        except OSError as error:
-            answer = error
-        pipe.send(answer)
-
-
-class _Reporter:
-    """Sends what a search tells, at most once a second."""
-
-    def __init__(self, pipe: Connection[Any, Any]) -> None:
-        self.pipe = pipe
-        self.sent = 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        if time.monotonic() - self.sent >= 1:
-            self.sent = time.monotonic()
-            with suppress(BrokenPipeError):  # the parent is gone, and so is this process soon
-                self.pipe.send(progress)
-
-
-def _die_with_parent() -> None:
-    """End this process group, native children included, when the parent was killed."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.killpg(0, signal.SIGKILL)
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from the one that takes its place; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns

@@ -10,8 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from suite.core.paths import SUITE
-
 PACKAGES = ("placebench", "tensorflow", "keras", "numpy", "numba", "pymetis", "pyscotch", "highspy")
 
 
@@ -23,9 +21,14 @@ def _static() -> dict[str, Any]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = None
-    status = _git("status", "--porcelain", "--", ":(top,exclude)results", ":(top,exclude)reports")
+    commit = status = None
+    if _git("ls-files", "--error-unmatch", "--", Path(__file__).name) is not None:
+        # Installed into a folder inside another repository, its commit would say nothing about us.
+        commit = _git("rev-parse", "HEAD")
+        aside = ":(top,exclude)results", ":(top,exclude)reports"
+        status = _git("status", "--porcelain", "--", *aside)
     return {
-        "commit": _git("rev-parse", "HEAD") or None,
+        "commit": commit or None,
         "dirty": None if status is None else bool(status),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -40,7 +43,7 @@ def provenance() -> dict[str, Any]:
 
 
 def _git(*arguments: str) -> str | None:
-    command = ["git", "-C", str(SUITE), *arguments]
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

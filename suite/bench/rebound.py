@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from suite.bench.record import Record, read_record, records_below
-from suite.bench.run_cell import bound_of
-from suite.bench.verify import recorded_problem
-from suite.core.errors import InputError
+from suite.bench.judge import bound_of
+from suite.bench.record import Record
+from suite.bench.recorded import each_record, recorded_problem
 from suite.formats.json_file import write_json
+from suite.simulator.semantics import PLACEBENCH
 
 
 def rebound(results: Path) -> Iterator[tuple[Path, str]]:
-    """Bound the problem of every record that has a bound anew; nothing else in a record changes.
+    """Bound the problem of every record that has a bound anew, or that should have one.
 
+    Nothing else in a record changes.
     ``results`` is a folder with records somewhere below it, or one record. Yields each such record
     and ``changed``, ``same``, or why it is left as it is.
     """
-    for path in records_below(results):
-        try:
-            record = read_record(path)
-            if record.get("lower_bound") is not None:
-                yield path, _bounded_again(record, path)
-        except InputError as error:
-            yield path, str(error)
+    yield from each_record(results, _has_bound, _bounded_again)
+
+
+def _has_bound(record: Record) -> bool:
+    owed = record.get("semantics") == PLACEBENCH.name and "lower_bound" in record
+    return owed or record.get("lower_bound") is not None
 
 
 def _bounded_again(record: Record, path: Path) -> str:

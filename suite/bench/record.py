@@ -37,8 +37,13 @@ def read_record(path: Path) -> Record:
 
 
 def write_record(record: Record, devices: Ints | None, path: Path) -> None:
-    """Write the placement (int[ops]), then the record; the record makes the cell finished."""
-    if devices is not None:
+    """Write the placement (int[ops]), then the record; the record makes the cell finished.
+
+    Without a placement, one of an earlier run goes first: it is not that of this record.
+    """
+    if devices is None:
+        path.with_suffix(".npz").unlink(missing_ok=True)
+    else:
         with atomic(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, devices=np.asarray(devices, np.uint8))
     write_json(record, path)
@@ -54,11 +59,13 @@ def read_devices(path: Path) -> NDArray[np.int32]:
         raise InputError(f"{beside} is missing or damaged ({error}); run the cell again") from None
 
 
-def finished(path: Path, fingerprint: str) -> tuple[Record | None, str]:
+def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | None, str]:
     """Return the record of a finished cell, or None and why it must run (again).
 
-    The reason is ``missing``, ``damaged`` (not whole), ``changed`` (made under other settings:
-    another fingerprint) or ``failed`` (an ``error`` or a ``timeout``).
+    ``code`` is the digest of today's code; None keeps records of whatever code, those of unknown
+    code among them. The reason is ``missing``, ``damaged`` (not whole), ``changed`` (made under
+    other settings: another fingerprint), ``code`` (made by other or unknown code) or ``failed`` (an
+    ``error`` or a ``timeout``).
     """
     if not path.exists():
         return None, "missing"
@@ -68,12 +75,37 @@ def finished(path: Path, fingerprint: str) -> tuple[Record | None, str]:
         return None, "damaged"
     if record.get("fingerprint") != fingerprint:
         return None, "changed"
+    if code not in (None, digest_of_code(record)):
+        return None, "code"
     return (None, "failed") if record["status"] in ("error", "timeout") else (record, "")
+
+
+def keep(record: Record, code: str, path: Path) -> Record:
+    """Mark a record that is kept although it was made by other code than ``code``, today's.
+
+    ``code.kept`` is the digest of the code that it was kept beside, for the tables' footnotes. It
+    goes away when that code is back. A record of unknown code stays as it is.
+    """
+    made_by = record.get("code")
+    if not made_by:
+        return record
+    mark = {} if made_by["digest"] == code else {"kept": code}
+    marked = {name: part for name, part in made_by.items() if name != "kept"} | mark
+    if marked != made_by:
+        record = record | {"code": marked}
+        write_json(record, path)
+    return record
+
+
+def digest_of_code(record: Record) -> str:
+    """The digest of the code that made a record; "" where that is unknown."""
+    code = record.get("code")
+    return str(code["digest"]) if code else ""
 
 
 def deterministic_part(record: Record) -> Record:
     """The record without clocks and provenance: the same on every run of the same settings."""
-    kept = {k: v for k, v in record.items() if k not in ("wall_seconds", "cpu_seconds")}
-    kept.pop("provenance", None)
+    passing = ("wall_seconds", "cpu_seconds", "workers", "threads", "provenance")
+    kept = {k: v for k, v in record.items() if k not in passing}
     kept["history"] = [[n, best] for n, _, best in record.get("history", [])]
     return json.loads(json.dumps(kept))  # type: ignore[no-any-return]

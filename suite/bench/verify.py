@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from suite.bench.cell import SIMULATOR
-from suite.bench.record import Record, read_devices, read_record, records_below
-from suite.bench.run_cell import judged, kept_graph, make_problem
-from suite.core.errors import InputError
+from suite.bench.judge import judged
+from suite.bench.record import Record, read_devices
+from suite.bench.recorded import each_record, has_placement, recorded_problem
 from suite.core.placement import Placement
-from suite.core.problem import Problem
 from suite.formats.json_file import write_json
 
 
@@ -21,8 +19,12 @@ def verify(results: Path) -> Iterator[tuple[Path, str]]:
     ``results`` is a folder with records somewhere below it, or one record. A file that is no whole
     record differs too. ``under_semantics`` may lack semantics: see :func:`rescore`.
     """
-    for path, _, _, wrong in _simulated_again(results):
-        yield path, wrong
+    yield from each_record(results, has_placement, difference)
+
+
+def difference(record: Record, path: Path) -> str:
+    """What simulating the placement of the record at ``path`` gives otherwise; "": nothing."""
+    return _difference(record, _judged_again(record, path))
 
 
 def rescore(results: Path) -> Iterator[tuple[Path, str]]:
@@ -31,25 +33,16 @@ def rescore(results: Path) -> Iterator[tuple[Path, str]]:
     Yields every record with a placement and ``added``, ``there``, or why it is left as it is: it
     does not :func:`verify`. Nothing else in a record changes.
     """
-    for path, record, again, wrong in _simulated_again(results):
-        if wrong or record.get("under_semantics") == again["under_semantics"]:
-            yield path, wrong or "there"
-        else:
-            write_json(record | {"under_semantics": again["under_semantics"]}, path)
-            yield path, "added"
+    yield from each_record(results, has_placement, _rescored)
 
 
-def _simulated_again(results: Path) -> Iterator[tuple[Path, Record, Record, str]]:
-    """Yield every record with a placement, what simulating that gives now, and what differs."""
-    for path in records_below(results):
-        record: Record = {}
-        try:
-            record = read_record(path)
-            if record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR:
-                again = _judged_again(record, path)
-                yield path, record, again, _difference(record, again)
-        except InputError as error:
-            yield path, record, {}, str(error)
+def _rescored(record: Record, path: Path) -> str:
+    again = _judged_again(record, path)
+    wrong = _difference(record, again)
+    if wrong or record.get("under_semantics") == again["under_semantics"]:
+        return wrong or "there"
+    write_json(record | {"under_semantics": again["under_semantics"]}, path)
+    return "added"
 
 
 def _judged_again(record: Record, path: Path) -> Record:
@@ -69,17 +62,3 @@ def _difference(record: Record, again: Record) -> str:
     if "step_time" in wrong:
         return f"step_time is {again['step_time']}, recorded {record['step_time']}"
     return f"simulated again, {', '.join(wrong)} differ" if wrong else ""
-
-
-def recorded_problem(record: Record, path: Path) -> Problem:
-    """The problem of the record at ``path``; InputError if it names none or it has changed."""
-    try:
-        cell, graph = record["cell"], record["graph"]["fingerprint"]
-        kept = kept_graph(path.absolute().parents[4], cell["task"], graph)
-        file = str(kept) if kept.exists() else None
-        problem = make_problem(cell["task"], cell["machine"], cell["gpus"], file)
-    except (KeyError, TypeError, IndexError):
-        raise InputError(f"{path} does not name its problem; run the cell again") from None
-    if problem.graph.fingerprint != graph:
-        raise InputError("the graph is another one now (model, TensorFlow or capture have changed)")
-    return problem

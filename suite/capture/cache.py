@@ -8,8 +8,8 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -72,11 +72,20 @@ def missing(names: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if not graph_path(name).exists()]
 
 
-def capture_all(names: Iterable[str], workers: int) -> Iterable[str]:
-    """Capture the missing tasks, ``workers`` child processes at a time; yield each when done."""
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        todo = missing(names)
-        yield from (name for name, _ in zip(todo, pool.map(_capture_in_child, todo), strict=True))
+def capture_all(names: Iterable[str], workers: int) -> Iterator[str]:
+    """Capture the missing tasks, ``workers`` child processes at a time; yield each when done.
+
+    The largest come first, so that no core is left alone with one of them at the end.
+    """
+    todo = sorted(missing(names), key=lambda name: -(task(name).paper_ops or 0))
+    pool = ThreadPoolExecutor(max(1, workers))
+    try:
+        running = {pool.submit(_capture_in_child, name): name for name in todo}
+        for done in as_completed(running):
+            done.result()
+            yield running[done]
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _capture_in_child(name: str) -> None:

@@ -131,7 +131,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
     """Build the problem that the arguments name; InputError says what is missing or unknown."""
-    from suite.bench.run_cell import expert
+    from suite.bench.load_problem import expert
     from suite.core.problem import Problem
     from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import with_op_times

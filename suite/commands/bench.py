@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import command, count
 from suite.commands._display import add_tensorboard
+from suite.commands._prepare import prepared
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.bench.cell import Job
-    from suite.bench.grid import Grid
+    from suite.bench.lock import HeldOpen
     from suite.bench.record import Record
 
 
@@ -25,8 +24,8 @@ def add(parsers: Any) -> None:
         parsers,
         "bench",
         "Run a grid of cells. Each finished one is a record below the results folder; a second"
-        " call runs only what is missing, damaged, recorded under other settings, or ended in an"
-        " error or a time-out, and takes up searches where they were stopped.",
+        " call runs only what is missing, damaged, recorded under other settings or made by other"
+        " code, or ended in an error or a time-out, and takes up searches where they were stopped.",
         "  placebench bench quick\n  placebench bench colocrl_table2\n"
         "  placebench bench my_grid.toml --workers 8 --seed 1\n"
         "  placebench bench quick --only nmt_8/scotch",
@@ -58,17 +57,20 @@ def add(parsers: Any) -> None:
     )
     parser.add_argument("--cluster", type=Path, metavar="FILE", help="the cluster's servers (TOML)")
     parser.add_argument("--machine", help="machine, instead of the grid's")
+    parser.add_argument(
+        "--keep-code",
+        action="store_true",
+        help="keep records made by other code, or by other versions of libraries; tables say so",
+    )
     add_tensorboard(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing; 1 when a cell ended in an error or a time-out."""
-    from suite.bench.cell_files import Outlets
-    from suite.bench.executor import execute
     from suite.bench.grid import run_for_real
-    from suite.bench.record import finished
-    from suite.bench.run_cell import fingerprint
-    from suite.commands._display import Display
+    from suite.bench.lock import locked
+    from suite.core.cores import cores
+    from suite.formats.atomic import remove_parts
     from suite.report.table_grids import load_grids
 
     grid = load_grids(arguments.grid, arguments.seed, arguments.machine)
@@ -80,25 +82,38 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
     if not jobs:
         raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")
-    outlets = Outlets(arguments.output, arguments.tensorboard, arguments.checkpoint)
-    for folder in filter(None, (outlets.results, outlets.board)):
-        folder.mkdir(parents=True, exist_ok=True)
-    cores = len(os.sched_getaffinity(0))
-    workers = cores if arguments.workers is None else arguments.workers
+    workers = cores() if arguments.workers is None else arguments.workers
     if real:  # what else runs here would be measured, too
         _check_host(jobs[0])
         workers = 1
-    _capture(jobs, max(1, workers))
-    kept = [finished(job.cell.path(arguments.output), fingerprint(job)) for job in jobs]
+    with locked(arguments.output) as lock:
+        remove_parts(arguments.output)
+        statuses = _run(grid.name, jobs, workers, arguments, lock)
+    return 1 if statuses["error"] or statuses["timeout"] else 0
+
+
+def _run(
+    name: str, jobs: list[Job], workers: int, arguments: argparse.Namespace, lock: HeldOpen
+) -> Counter[str]:
+    """Run the cells that are not finished; count all by status."""
+    from suite.bench.cell_files import Outlets
+    from suite.bench.executor import execute
+    from suite.commands._display import Display
+
+    outlets = Outlets(arguments.output, arguments.tensorboard, arguments.checkpoint)
+    if outlets.board is not None:
+        outlets.board.mkdir(parents=True, exist_ok=True)
+    with prepared(jobs, arguments.output, workers):
+        kept = [_finished(job, arguments.output, arguments.keep_code) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
-    _say_plan(grid, len(jobs), Counter(why for _, why in kept if why))
+    _say_plan(name, len(jobs), Counter(why for _, why in kept if why))
     with Display(len(todo)) as display:
-        for job, record in execute(todo, outlets, workers, display.searching):
+        for job, record in execute(todo, outlets, workers, display.searching, lock):
             statuses[record["status"]] += 1
             display.finished(job.cell.name, _line(job, record))
-    _say_totals(grid, statuses)
-    return 1 if statuses["error"] or statuses["timeout"] else 0
+    _say_totals(name, statuses)
+    return statuses
 
 
 def _check_host(job: Job) -> None:
@@ -111,30 +126,30 @@ def _check_host(job: Job) -> None:
     make_backend(job.backend, machine, file).close()
 
 
+def _finished(job: Job, results: Path, keep_code: bool) -> tuple[Record | None, str]:
+    """The record of a finished cell, or None and why it must run."""
+    from suite.bench.fingerprint import fingerprint
+    from suite.bench.made_by import code_of
+    from suite.bench.record import finished, keep
+
+    path, code = job.cell.path(results), code_of(job)["digest"]
+    record, why = finished(path, fingerprint(job), None if keep_code else code)
+    return (keep(record, code, path) if record else None), why
+
+
 _AGAIN = {
+    "code": "made by other code",
     "changed": "recorded under other settings",
     "damaged": "not whole",
     "failed": "ended in an error or a time-out",
 }
 
 
-def _say_plan(grid: Grid, cells: int, why: Counter[str]) -> None:
+def _say_plan(name: str, cells: int, why: Counter[str]) -> None:
     again = [f"{why[reason]} {words}" for reason, words in _AGAIN.items() if why[reason]]
     reasons = f" ({', '.join(again)})" if again else ""
     done = cells - why.total()
-    print(f"{grid.name}: {cells} cells, {done} finished, {why.total()} to run{reasons}", flush=True)
-
-
-def _capture(jobs: list[Job], workers: int) -> None:
-    """Capture the graphs that are not cached yet, all cores at once."""
-    from suite.capture.cache import capture_all, missing
-
-    todo = missing([job.cell.task for job in jobs if job.graph_file is None])
-    if todo:
-        print(f"capturing {', '.join(todo)} from TensorFlow (once; a minute or two)", flush=True)
-        start = time.monotonic()
-        for name in capture_all(todo, workers):
-            print(f"captured {name} after {time.monotonic() - start:.0f} s", flush=True)
+    print(f"{name}: {cells} cells, {done} finished, {why.total()} to run{reasons}", flush=True)
 
 
 def _line(job: Job, record: Record) -> str:
@@ -148,6 +163,6 @@ def _line(job: Job, record: Record) -> str:
     return f"{text} {record['wall_seconds']:7.2f} s to place"
 
 
-def _say_totals(grid: Grid, statuses: Counter[str]) -> None:
+def _say_totals(name: str, statuses: Counter[str]) -> None:
     totals = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    print(f"{grid.name}: {totals or 'nothing to do'}")
+    print(f"{name}: {totals or 'nothing to do'}")

@@ -37,7 +37,7 @@ def add(parsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line a placement and the agreement; 1 when a run ended in an error or a time-out."""
-    from suite.bench.run_cell import make_problem
+    from suite.bench.load_problem import make_problem
     from suite.execution.backends import make_backend
     from suite.execution.measurement import Step, Timing
     from suite.fidelity.run import GRID, compare

@@ -15,18 +15,26 @@ def add(parsers: Any) -> None:
         parsers,
         "report",
         "Write every table (Markdown, CSV) and plot (PNG) from the records.",
-        "  placebench report\n  placebench report --results results --output reports",
+        "  placebench report\n"
+        "  placebench report --results runs --output runs/reports --compare results",
     )
     parser.add_argument("--results", type=Path, default=Path("results"), help="records folder")
     parser.add_argument("--output", type=Path, default=Path("reports"), help="where to write")
+    parser.add_argument(
+        "--compare", type=Path, metavar="FOLDER", help="say how the records compare with these"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the reports, print the tables, and say what is missing."""
+    """Write the reports, say what is missing, print the tables, and compare."""
+    from suite.bench.reference import compare_with_reference
     from suite.report.build import write_reports
 
     report = write_reports(arguments.results, arguments.output)
-    print(report.text)
     for line in [*(f"wrote {path}" for path in report.written), *report.missing]:
         print(line)
+    print(f"\n{report.text}")
+    if arguments.compare is not None:
+        compared = compare_with_reference(arguments.results, arguments.compare)
+        print(f"against {arguments.compare}: {compared.line()}")
     return 0

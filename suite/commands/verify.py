@@ -1,4 +1,4 @@
-"""placebench verify: re-simulate recorded placements."""
+"""placebench verify: re-simulate recorded placements, or run the cells again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from suite.commands._common import command
+from suite.commands._common import command, count, counted
 from suite.core.errors import InputError
 
 
@@ -15,23 +15,42 @@ def add(parsers: Any) -> None:
     parser = command(
         parsers,
         "verify",
-        "Re-simulate every recorded placement and compare bit for bit.",
-        "  placebench verify\n  placebench verify results/quick",
+        "Re-simulate every recorded placement and compare bit for bit. With --replay, run the"
+        " cells that were made by other code again, searches in part, and where they agree stamp"
+        " their records with today's code.",
+        "  placebench verify\n  placebench verify results/quick\n"
+        "  placebench verify results/paper --replay 200",
     )
     parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
+    parser.add_argument(
+        "--replay",
+        type=count,
+        metavar="N",
+        help="run up to N evaluations of each search again, and other placers as a whole",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what differs; 1 when something does."""
+    if arguments.replay is not None:
+        return _replay(arguments.results, arguments.replay)
     from suite.bench.verify import verify
 
-    checked, wrong = 0, 0
-    for path, difference in verify(arguments.results):
-        checked += 1
-        if difference:
-            wrong += 1
-            print(f"{path}: {difference}")
-    if not checked:
+    counts = counted(verify(arguments.results), "")
+    if not counts:
         raise InputError(f"no records with placements below {arguments.results}; run bench first")
-    print(f"{checked} records checked, {wrong} differ")
-    return 1 if wrong else 0
+    print(f"{counts.total()} records checked, {counts['left']} differ")
+    return 1 if counts["left"] else 0
+
+
+def _replay(results: Path, evaluations: int) -> int:
+    from suite.bench.replay import SAME_CODE, STAMPED, replay
+
+    counts = counted(replay(results, evaluations), STAMPED, SAME_CODE)
+    if not counts:
+        raise InputError(f"no simulated records below {results}; run bench first")
+    stamped, same, left = (counts[outcome] for outcome in (STAMPED, SAME_CODE, "left"))
+    print(
+        f"{stamped} records replayed and stamped, {same} of today's code, {left} left as they are"
+    )
+    return 1 if left else 0

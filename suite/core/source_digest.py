@@ -1,7 +1,8 @@
 """Digests of source code: what a result, a captured graph or a compiled kernel was made by.
 
 A digest covers a module and every first-party module that it reaches by import, wherever the import
-stands, also inside functions. Comments, docstrings and layout do not count.
+stands, also inside functions. Comments, docstrings and layout do not count. What the code uses
+beside them is told by :func:`libraries`, :func:`attributes` and :func:`arguments`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import ast
 import hashlib
 import importlib.util
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from suite.core.library_versions import distributions, library_version
 from suite.core.paths import ROOT
 
 PACKAGES = ("suite", "baselines", "planners", "models")
@@ -36,9 +39,10 @@ def code_digest(*modules: str, without: tuple[str, ...] = ()) -> str:
 def reached(*modules: str, without: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The names of ``modules`` and of all first-party modules that they reach, sorted.
 
-    First-party are the packages of placebench and those that ``modules`` belong to.
+    First-party are the packages of placebench, those that come in one distribution with
+    ``modules``, and those of no distribution: nothing but their sources tells when they change.
     """
-    own = frozenset({*PACKAGES, *(name.partition(".")[0] for name in modules)})
+    own = _siblings(*modules)
     for name in modules:
         if _path(name) is None:
             raise ModuleNotFoundError(f"no module named {name!r}", name=name)
@@ -49,9 +53,61 @@ def reached(*modules: str, without: tuple[str, ...] = ()) -> tuple[str, ...]:
         if name in found or any(f"{name}.".startswith(f"{package}.") for package in without):
             continue
         found.add(name)
-        known = (n for n in _source(name).named if n.partition(".")[0] in own)
-        waiting += [n for n in known if _path(n) is not None]
+        source = _source(name)
+        known = [n for n in source.imported if _first_party(n, own)]
+        known += [n for n in source.quoted if n.partition(".")[0] in own]
+        waiting += [n for n in (*known, *_parents(name)) if _path(n) is not None]
     return tuple(sorted(found))
+
+
+def has_source(module: str) -> bool:
+    """Whether a module is there as Python, not compiled."""
+    return _path(module) is not None
+
+
+def libraries(*modules: str) -> tuple[str, ...]:
+    """The top-level third-party modules that these modules import themselves, sorted."""
+    own = _siblings(*modules)
+    imported = {name.partition(".")[0] for module in modules for name in _source(module).imported}
+    known = {"", "__future__", *sys.stdlib_module_names}
+    return tuple(sorted(name for name in imported - known if not _first_party(name, own)))
+
+
+def attributes(*modules: str) -> frozenset[str]:
+    """The names of all attributes that these modules read of something other than ``self``."""
+    return frozenset(name for module in modules for name in _source(module).attributes)
+
+
+def arguments(*modules: str, function: str) -> tuple[str, ...]:
+    """The literal strings that these modules give to a function as its first argument, sorted."""
+    calls = (call for module in modules for call in _source(module).calls)
+    return tuple(sorted({text for name, text in calls if name == function}))
+
+
+@cache
+def _siblings(*modules: str) -> frozenset[str]:
+    """The top-level packages of ``modules``, of placebench and of the distributions of both."""
+    tops = {name.partition(".")[0] for name in modules} - set(PACKAGES)
+    homes = {home for top in tops for home in distributions().get(top, ())}
+    beside = {top for top, of in distributions().items() if homes & set(of)} if homes else set()
+    return frozenset({*PACKAGES, *tops, *beside})
+
+
+@cache
+def _first_party(module: str, own: frozenset[str]) -> bool:
+    """Whether a module is to be followed: ours, a sibling, or somebody's without a version."""
+    top = module.partition(".")[0]
+    if top in own:
+        return True
+    if top in sys.stdlib_module_names or library_version(top) is not None:
+        return False
+    return _path(top) is not None or bool(_roots(top))
+
+
+def _parents(module: str) -> Iterator[str]:
+    """Packages of others whose ``__init__`` runs before a module; ours hold nothing but words."""
+    while (module := module.rpartition(".")[0]) and module.partition(".")[0] not in PACKAGES:
+        yield module
 
 
 class _Source:
@@ -61,7 +117,20 @@ class _Source:
         tree = ast.parse(path.read_bytes())
         _drop_docstrings(tree)
         self.digest = hashlib.sha256("".join(_written(tree)).encode()).hexdigest()
-        self.named = tuple(sorted(set(_names(tree, package))))
+        nodes = list(_nodes(tree))
+        self.imported = tuple(sorted({n for node in nodes for n in _imports(node, package)}))
+        texts = (_text(node) for node in nodes)
+        self.quoted = tuple({t.partition(":")[0] for t in texts if _NAMED.fullmatch(t)})
+        self.attributes = frozenset(
+            node.attr
+            for node in nodes
+            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self"
+        )
+        self.calls = frozenset(
+            (ast.unparse(node.func).rpartition(".")[2], _text(node.args[0]))
+            for node in nodes
+            if isinstance(node, ast.Call) and node.args and _text(node.args[0])
+        )
 
 
 @cache
@@ -133,23 +202,32 @@ def _written(node: object) -> Iterator[str]:
         yield f"{node!r},"
 
 
-def _names(tree: ast.Module, package: str) -> Iterator[str]:
-    """Dotted names that a file imports or mentions in strings, those for type checkers left out."""
+def _nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """All nodes of a file but what only type checkers read."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             waiting += node.orelse
             continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, package)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and _NAMED.fullmatch(str(node.value)):
-            yield str(node.value).partition(":")[0]
+        yield node
         waiting += ast.iter_child_nodes(node)
+
+
+def _imports(node: ast.AST, package: str) -> Iterator[str]:
+    """Dotted names that an import statement may stand for."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = _absolute(node, package)
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _text(node: ast.AST) -> str:
+    """A literal string; empty for whatever else a node is."""
+    literal = node.value if isinstance(node, ast.Constant) else None
+    return literal if isinstance(literal, str) else ""
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:

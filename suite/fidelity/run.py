@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suite.bench.cell import Cell
+from suite.bench.made_by import PROTOCOL, code_of_modules
 from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record, finished, write_record
 from suite.core.arrays import digest
@@ -46,12 +47,14 @@ def compare(
         rules = PLACEBENCH.name, SEMANTICS_VERSION
         settings = (*rules, backend.name, vars(timing).items(), cell.name)
         mark = digest([problem.fingerprint, one.placement.devices, str(settings)])
-        record, _ = finished(cell.path(results), mark)
+        code = code_of_modules(*PROTOCOL, "suite.fidelity.breakdown")
+        record, _ = finished(cell.path(results), mark, code["digest"])
         if record is None:
             line = timeline(problem, one.placement.devices)
             measurement = backend.measure(step, one.placement.devices, timing)
             record = _record(cell, one, line, measurement)
             record |= {"backend": backend.name, "fingerprint": mark, "planned": len(drawn)}
+            record["code"] = code
             write_record(record, one.placement.devices, cell.path(results))
         yield cell, record
 

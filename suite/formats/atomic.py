@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import re
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from suite.core.processes import is_running
+
+_PART = re.compile(r"\.part-(\d+)-\w+")
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that takes the place of ``path`` when all went well."""
+    """Yield a temporary path that takes the place of ``path`` when all went well.
+
+    The content is on the disk before it gets its name, so that a power cut leaves the old file or
+    the new one. What a killed process leaves behind is for :func:`remove_parts`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.parent / f".part-{os.getpid()}-{secrets.token_hex(6)}"
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+        # Made by open(), so that the user's umask decides who may read it.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
         error.filename = str(path)
         raise
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o644)
+        _to_disk(temporary)
         temporary.replace(path)
+        _to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_parts(folder: Path) -> None:
+    """Delete the temporary files below ``folder`` whose process is gone."""
+    for path in folder.rglob(".part-*"):
+        owner = _PART.fullmatch(path.name)
+        if owner is None or not is_running(int(owner[1])):
+            with suppress(FileNotFoundError):
+                path.unlink()

@@ -20,7 +20,7 @@ _NUMBERS = (
 _LISTS = ("step_times", "history", "oom")
 _MAPPINGS = (
     *("peak_memory", "capacity", "busy", "moved", "utilisation", "under_semantics"),
-    *("parameters", "planner", "graph", "provenance", "simulated", "breakdown"),
+    *("parameters", "planner", "graph", "code", "provenance", "simulated", "breakdown"),
 )
 FIELDS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,13 +28,15 @@ class Checkpoint:
 
     path: Path
     identity: str
-    """Fingerprint of the job; a checkpoint of another one is not taken up."""
+    """Fingerprint and code of the job; a checkpoint of another one is not taken up."""
     interval: float = INTERVAL
     """Seconds from one save to the next; 0: always."""
 
     def __post_init__(self) -> None:
         """Start the clock."""
         self._saved = time.monotonic()
+        self.taken_up = False
+        """Whether a search went on from it."""
 
     @property
     def due(self) -> bool:
@@ -60,10 +63,23 @@ class Checkpoint:
             warnings.warn(f"{self.path} is damaged ({error}); starting afresh", stacklevel=2)
             return None
         if own.pop("identity", None) != self.identity:
-            warnings.warn(f"{self.path} is of other settings; starting afresh", stacklevel=2)
+            warnings.warn(
+                f"{self.path} is of other settings or other code; starting afresh", stacklevel=2
+            )
             return None
+        self.taken_up = True
         return own, arrays
 
+    def spent(self) -> float:
+        """Seconds that the search had taken when it was saved; 0 where there is nothing usable."""
+        try:
+            with np.load(self.path, allow_pickle=False) as data:
+                own = json.loads(str(data[_OWN]))
+            return float(own["elapsed"]) if own["identity"] == self.identity else 0.0
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return 0.0  # load() warns of what is damaged
+
     def remove(self) -> None:
-        """Delete the file."""
+        """Delete the file; a search that begins now begins afresh."""
+        self.taken_up = False
         self.path.unlink(missing_ok=True)

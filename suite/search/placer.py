@@ -108,6 +108,25 @@ class Search:
                 self.best = Placement.of(self.problem, devices[i])
                 self.history.append((self.evaluations, self.elapsed, self.best_time))
 
+    def inner(self, seed: int, evaluations: float) -> Search:
+        """A search for a placer that this search's placer asks, with at most so many evaluations.
+
+        It has what is left of the seconds, too. :meth:`count` it when that placer has answered.
+        """
+        most = None if np.isinf(evaluations) else max(0, int(evaluations))
+        seconds = None if self.max_seconds is None else max(0.0, self.max_seconds - self.elapsed)
+        return Search(self.problem, self.judge, seed, most, seconds)
+
+    def count(self, inner: Search) -> None:
+        """Count an inner search's evaluations as this one's, and take over what it found."""
+        for number, _, best_time in inner.history:
+            if best_time < self.best_time:
+                self.best_time = best_time
+                self.history.append((self.evaluations + number, self.elapsed, best_time))
+        if inner.best is not None and inner.best_time == self.best_time:
+            self.best = inner.best
+        self.evaluations += inner.evaluations
+
     def note(self, **facts: Any) -> None:
         """Put facts about the search into its record; TypeError if they are not fit for JSON."""
         self.notes |= json.loads(json.dumps(facts))

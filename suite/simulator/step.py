@@ -19,6 +19,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
 from suite.core.arrays import Bools, Floats, Ints
+from suite.core.cores import my_share
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
@@ -830,7 +831,8 @@ class Simulator:
     def batch(
         self, devices: Ints, threads: int | None = None, seconds: Floats | None = None
     ) -> Scores:
-        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: all).
+        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: this
+        process's share of them).
 
         With ``seconds``, float64[batch], steps that certainly take longer are broken off.
         """
@@ -841,7 +843,7 @@ class Simulator:
             flat, deadlines = self._timed, _deadlines(seconds)
         ends = np.zeros(len(rows), np.int64)
         peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
-        workers = threads or len(os.sched_getaffinity(0))
+        workers = threads or my_share().threads
         size = max(1, -(-len(rows) // (4 * workers)))
 
         def chunk(start: int) -> None:

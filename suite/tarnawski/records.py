@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suite.bench.made_by import code_of_modules
 from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record, write_record
 from suite.core.errors import Unsupported
@@ -76,6 +77,7 @@ def write(
         "semantics": f"tarnawski-{question.objective}",
         "parameters": {"gap": question.gap, "seconds": question.seconds, "calls": question.calls},
         **_outcome(answer),
+        "code": code_of_modules(f"suite.tarnawski.algorithms.{name}", "suite.tarnawski.evaluator"),
         "graph": _graph(question),
         "provenance": provenance(),
     }

@@ -9,8 +9,11 @@ from six_ops import every_placement, six_ops
 from baselines.annealing import Annealing
 from baselines.local_search.critical_chain import Chain, Tracer
 from baselines.local_search.moves import Grouping, Moves
+from suite.core.arrays import Ints
 from suite.core.errors import BudgetExhausted, InputError
+from suite.core.scores import Scores
 from suite.search.placer import Search
+from suite.simulator.semantics import PRESETS
 from suite.simulator.step import Simulator
 
 
@@ -20,7 +23,8 @@ def links(chain: Chain) -> list[tuple[int, int, bool]]:
 
 
 def test_the_chain_goes_back_through_what_was_waited_for() -> None:
-    tracer = Tracer(six_ops())
+    problem = six_ops()
+    tracer = Tracer(problem, Simulator(problem))
     # a0, a1 on the CPU (0.5 s each), a2 on a GPU that is free: the transfer is what counts.
     chain = tracer.chain(np.array([0, 0, 1, 2, 2, 2], np.int32))
     assert links(chain) == [(1, 2, True), (0, 1, False)]
@@ -31,7 +35,8 @@ def test_the_chain_goes_back_through_what_was_waited_for() -> None:
 
 
 def test_on_one_device_all_wait_for_the_one_before() -> None:
-    chain = Tracer(six_ops()).chain(np.ones(6, np.int32))
+    problem = six_ops()
+    chain = Tracer(problem, Simulator(problem)).chain(np.ones(6, np.int32))
     # a0 b0 a1 b1 a2 b2, first come, first served.
     assert [link[:2] for link in links(chain)] == [(2, 5), (4, 2), (1, 4), (3, 1), (0, 3)]
     assert not chain.crosses.any()
@@ -94,6 +99,37 @@ def test_breaking_off_slow_steps_changes_nothing() -> None:
     assert searches[0].evaluations == searches[1].evaluations
     steps = [[(n, best) for n, _, best in search.history] for search in searches]
     assert steps[0] == steps[1]
+
+
+def test_what_its_starts_evaluate_counts() -> None:
+    problem, asked = six_ops(), list[int]()
+    simulator = Simulator(problem)
+
+    def judge(devices: Ints) -> Scores:
+        asked.append(len(devices))
+        return simulator(devices)
+
+    search = Search(problem, judge, 0, max_evaluations=400)
+    Annealing(starts=("best_of_random", "gpu_only")).place(problem, search)
+    assert 100 < search.evaluations == sum(asked) <= 400
+    # A start that searches leaves enough for judging the starting points.
+    search = Search(problem, judge, 0, max_evaluations=50)
+    Annealing(starts=("best_of_random", "best_of_random"), walks=3).place(problem, search)
+    assert search.evaluations <= 50
+    assert search.notes["declined"]["best_of_random"].startswith("best_of_random needs a budget")
+
+
+def test_chains_are_traced_under_the_rules_of_the_judge() -> None:
+    problem, devices = six_ops(), np.array([0, 0, 1, 2, 2, 2], np.int32)
+    traced = {}
+    for name, rules in PRESETS.items():
+        tracer = Tracer(problem, Simulator(problem, semantics=rules))
+        traced[name] = tuple(tracer.chain(devices).summed)
+        assert tracer.traces == 1
+    assert len(set(traced.values())) > 1
+    search = Search(problem, Simulator(problem), 0, max_evaluations=400)
+    Annealing().place(problem, search)
+    assert 0 < search.notes["traces"] < search.evaluations
 
 
 def test_ends_when_its_seconds_are_over() -> None:

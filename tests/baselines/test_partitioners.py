@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from baselines.partitioning.arcs import check_arcs
 from baselines.partitioning.class_graph import MAX_LOAD, class_graph, integer_loads
 from baselines.partitioning.metis import k_way
 from baselines.partitioning.problem import ask
-from baselines.partitioning.scotch import check_arcs, static_map
+from baselines.partitioning.scotch import static_map
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table

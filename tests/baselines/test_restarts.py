@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from six_ops import six_ops
 
 from baselines.restarts import Restarts
+from suite.core.arrays import Ints
+from suite.core.cores import Share, my_share, take_share
 from suite.core.errors import BudgetExhausted, InputError
+from suite.core.problem import Problem
+from suite.core.scores import Judge, Scores
 from suite.search.placer import Search
 from suite.search.registry import make_placer
 from suite.simulator.step import Simulator
@@ -41,6 +46,49 @@ def test_a_real_partitioner_is_restarted_within_the_budget() -> None:
     Restarts("metis").place(problem, search)
     assert search.evaluations == 3
     assert search.best_time == pytest.approx(0.3)
+
+
+def counting(problem: Problem) -> tuple[Judge, list[int]]:
+    """A judge, and how many placements it was given each time."""
+    judge, asked = Simulator(problem), list[int]()
+
+    def judged(devices: Ints) -> Scores:
+        asked.append(len(devices))
+        return judge(devices)
+
+    return judged, asked
+
+
+def test_what_a_restarted_search_evaluates_counts() -> None:
+    problem = six_ops()
+    judge, asked = counting(problem)
+    search = Search(problem, judge, 0)
+    Restarts("best_of_random", {"k": [5]}, runs=3).place(problem, search)
+    assert search.evaluations == sum(asked) == 3 * (5 + 1)
+    judge, asked = counting(problem)
+    limited = Search(problem, judge, 0, max_evaluations=23)
+    Restarts("best_of_random", {"k": [1000]}, runs=3).place(problem, limited)
+    assert limited.evaluations == sum(asked) <= 23
+    assert limited.evaluations > 15
+    times = [best for _, _, best in limited.history]
+    assert times == sorted(times, reverse=True)
+    assert limited.best_time == times[-1]
+    assert limited.best is not None
+    assert Simulator(problem).run(np.asarray(limited.best.devices)).step_time == times[-1]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_threads_changes_nothing(threads: int) -> None:
+    problem, before = six_ops(), my_share()
+    take_share(Share(1, threads))
+    try:
+        search = Search(problem, Simulator(problem), 4)
+        placement = Restarts("random", {}, runs=10).place(problem, search)
+    finally:
+        take_share(before)
+    one = Search(problem, Simulator(problem), 4)
+    assert placement.hash == Restarts("random", {}, runs=10).place(problem, one).hash
+    assert [h[::2] for h in search.history] == [h[::2] for h in one.history]
 
 
 def test_refuses_nonsense() -> None:

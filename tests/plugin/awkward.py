@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass
 
@@ -79,3 +80,23 @@ class Slow:
         time.sleep(self.seconds)
         classes = [search.rng.choice(np.flatnonzero(row)) for row in problem.allowed]
         return Placement.of_classes(problem, np.array(classes))
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Answers; once its record is written, the process dies or hangs before it can say so."""
+
+    hangs: bool = False
+    """Whether it hangs."""
+
+    def place(self, problem, search):
+        """Return everything on the first device that allows it."""
+        sys.addaudithook(self.watch)
+        return Placement.of_classes(problem, np.argmax(problem.allowed, axis=1))
+
+    def watch(self, event, arguments):
+        """Act when the checkpoint is removed, which comes right after the record."""
+        if event == "os.remove" and str(arguments[0]).endswith(".checkpoint.npz"):
+            if self.hangs:
+                signal.pause()
+            os.kill(os.getpid(), signal.SIGKILL)

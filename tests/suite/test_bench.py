@@ -46,6 +46,17 @@ def test_a_killed_run_loses_only_what_was_in_flight(tmp_path):
     assert written(results) == after
 
 
+@pytest.fixture(params=["interrupts reach the tests", "the tests ignore interrupts"])
+def _ignored(request):
+    """As under a shell, and as in a script's background."""
+    before = signal.getsignal(signal.SIGINT)
+    if "ignore" in request.param:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ignored")
 def test_an_interrupt_is_tidy(tmp_path):
     grid, results = write_grid(tmp_path / "g.toml", {"slow": 50}), tmp_path / "results"
     run = start("bench", grid, "--output", results, "--workers", 1)

@@ -8,8 +8,8 @@ import pytest
 from suite_records import over_capacity, record
 
 from suite.bench.cell import Cell
+from suite.bench.load_problem import kept_graph
 from suite.bench.record import write_record
-from suite.bench.run_cell import kept_graph
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.graph_npz import save_graph

@@ -31,3 +31,17 @@ def test_new_results_do_not_make_a_tree_dirty_but_new_code_does(tmp_path: Path) 
     assert dirty(tmp_path) == "False"
     (tmp_path / "suite" / "new.py").write_text("")
     assert dirty(tmp_path) == "True"
+
+
+def test_the_commit_of_a_repository_around_us_is_not_ours(tmp_path: Path) -> None:
+    """As in a virtual environment within somebody's project."""
+    site = tmp_path / "venv"
+    shutil.copytree(ROOT / "suite", site / "suite", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / ".gitignore").write_text("venv/\n")
+    name = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for arguments in (["init", "-q"], ["add", "."], [*name, "commit", "-qm", "start"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    script = "from suite.bench.provenance import provenance as p; print(p()['commit'])"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=site, capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"

@@ -11,8 +11,9 @@ from suite_records import GIB, GPUS, failed, over_capacity, record, write
 from suite.bench.grid import load_grid
 from suite.cli import main
 from suite.core.errors import InputError
-from suite.report.build import build_table, write_reports
+from suite.report.build import Report, build_table, write_reports
 from suite.report.load_records import load_published, load_records
+from suite.report.table import Section, Table
 from suite.report.tables import hdp_table1
 from suite.report.tables.hdp_table1 import GRIDS
 
@@ -317,6 +318,26 @@ def test_reports_of_few_records_still_come_out(results, some):
     assert "| Inception-V3 " in report.text
     for path in report.written:
         assert path.name == "README.md" or path.name in index
+
+
+def table_of(title, found):
+    section = Section("", ("a",), (("b",),))
+    return Table(title, "", (section,), (), pd.DataFrame(), 5, found)
+
+
+def test_the_terminal_shows_what_has_records_and_the_readmes_table_last():
+    tables = {"hdp_table1": table_of("HDP", 3), "a": table_of("Empty", 0), "z": table_of("Z", 1)}
+    assert Report(tables, ()).text == "Z\n\n| a |\n|---|\n| b |\n\nHDP\n\n| a |\n|---|\n| b |\n"
+
+
+def test_a_report_ends_with_the_comparison(results, tmp_path, capsys):
+    write(results, *full()[:2])
+    other = tmp_path / "mine"
+    shutil.copytree(results, other)
+    options = ["--output", str(tmp_path / "reports"), "--compare", str(results)]
+    assert main(["report", "--results", str(other), *options]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(f"against {results}: 2 of 2 cells equal to the bit; 0 differ; 0 missing")
 
 
 def test_a_new_table_is_found_by_its_file(results, tmp_path):

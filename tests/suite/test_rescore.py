@@ -6,8 +6,8 @@ import pytest
 from command_line import records, write_grid
 from two_ops import GRAPH, MACHINE, PLACEMENT
 
+from suite.bench.fingerprint import fingerprint
 from suite.bench.grid import load_grid
-from suite.bench.run_cell import fingerprint
 from suite.cli import main
 from suite.simulator.semantics import PRESETS
 

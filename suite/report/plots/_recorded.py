@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
+from suite.bench.load_problem import kept_graph
 from suite.bench.record import read_devices
-from suite.bench.run_cell import kept_graph
 from suite.capture.cache import graph_path
 from suite.core.arrays import Ints
 from suite.core.errors import InputError

@@ -173,7 +173,21 @@ def provenance(records: pd.DataFrame) -> list[str]:
     for task, group in records.groupby("task", sort=True):
         if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
-    return lines
+    return lines + _code(records)
+
+
+def _code(records: pd.DataFrame) -> list[str]:
+    """How many records are of code that is unknown, that has changed, or that was tried in part."""
+    known = [code for code in records["code"] if code]
+    counts = {
+        "made before records told their code, which is unknown": len(records) - len(known),
+        "kept though their code has changed": sum("kept" in code for code in known),
+        "run again by later code, in part or whole, and the same": sum(
+            "replayed" in code for code in known
+        ),
+    }
+    found = [f"{n} of {len(records)} {what}" for what, n in counts.items() if n]
+    return [f"Code: {'; '.join(found)}."] if found else []
 
 
 def _origin(provenance: Mapping[str, Any]) -> str:

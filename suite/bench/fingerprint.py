@@ -1,0 +1,72 @@
+"""The settings that decide a record, as one digest; its code has another (made_by)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, asdict, fields, is_dataclass
+
+from suite.bench.cell import SIMULATOR, Job
+from suite.bench.load_problem import timed_graph
+from suite.bench.record import FORMAT
+from suite.core.arrays import digest
+from suite.formats.machine_toml import load_machine
+from suite.search.placer import Placer
+from suite.search.registry import make_placer
+from suite.simulator.result import SEMANTICS_VERSION
+
+
+def fingerprint(job: Job) -> str:
+    """16 hexadecimal digits of all settings of a job: a change makes its cell run again.
+
+    Of the placer's parameters, those count that are not at their defaults.
+    """
+    cell = job.cell
+    settings = {
+        "format": FORMAT,
+        "cell": cell.name,
+        "graph": timed_graph(cell.task, cell.machine, job.graph_file).fingerprint,
+        "machine": load_machine(cell.machine).with_gpus(cell.gpus).fingerprint,
+        "backend": job.backend,
+        "semantics": [semantics(job), SEMANTICS_VERSION],
+        "placer": job.placer,
+        "parameters": chosen(make_placer(job.placer, job.parameters)),
+        "evaluations": job.max_evaluations,
+        "seconds": job.max_seconds,
+        "seed": job.base_seed,
+    }
+    return digest([json.dumps(settings, sort_keys=True)])
+
+
+def semantics(job: Job) -> str:
+    """The name of what a step is taken to be."""
+    return job.semantics if job.backend == SIMULATOR else "tensorflow"
+
+
+def chosen(placer: Placer) -> dict[str, str]:
+    """The parameters of a placer that are not at their defaults, as JSON with sorted keys."""
+    if not is_dataclass(placer):
+        return {}
+    found = {}
+    for field in fields(placer):
+        if not field.init:  # it follows from the others
+            continue
+        value = _canonical(getattr(placer, field.name))
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        if default is MISSING or value != _canonical(default):
+            found[field.name] = value
+    return found
+
+
+def _canonical(value: object) -> str:
+    """JSON in which tuples are lists, 2.0 is 2 and the order of keys does not matter."""
+    return json.dumps(_plain(value), sort_keys=True, default=str)
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,82 @@
+"""What a placement is worth: the fields of a record that follow from it alone, and the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from suite.bench.record import Record
+from suite.bounds.lower_bound import lower_bound
+from suite.core.arrays import Ints
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.simulator.channels import channels_of
+from suite.simulator.semantics import PRESETS, preset
+from suite.simulator.step import Simulator
+from suite.simulator.timeline import timeline
+
+BINS = 200
+"""Parts of a step in which a record tells the devices' utilisation."""
+
+
+@lru_cache(maxsize=2)
+def simulators(problem: Problem) -> Mapping[str, Simulator]:
+    """The compiled simulators of a problem, by semantics.
+
+    Raises InputError for a problem that the simulator cannot count.
+    """
+    return {name: Simulator(problem, semantics=rules) for name, rules in PRESETS.items()}
+
+
+bound_of = lru_cache(maxsize=2)(lower_bound)
+"""The lower bound of a problem, which its cells share."""
+
+
+def judged(problem: Problem, placement: Placement, semantics: str) -> Record:
+    """Simulate a placement: the fields of a record that follow from it alone.
+
+    Raises InputError when it is not valid.
+    """
+    checked = Placement.of(problem, placement.devices)
+    rules = preset(semantics)
+    # A placement's array is read-only, which is a type of its own to the compiler: with a copy the
+    # simulator is compiled once, for this and for the batches of searches.
+    devices = np.array(checked.devices)
+    line = timeline(problem, devices, semantics=rules)
+    result, names = line.result, [d.name for d in problem.machine.devices]
+    full = [name for name, oom in zip(names, result.oom, strict=True) if oom]
+    needs = {name: int(b) for name, b in zip(names, result.peak_memory, strict=True)}
+    capacity = {d.name: d.memory for d in problem.machine.devices}
+    reason = ", ".join(
+        f"{n} needs {needs[n] / 1e9:.2f} GB of {capacity[n] / 1e9:.2f} GB" for n in full
+    )
+    shares = np.round(line.utilisation(BINS), 3)
+    channels = channels_of(problem.machine, rules)[0]
+    return {
+        "status": "oom" if full else "ok",
+        "reason": reason,
+        "step_time": result.step_time,
+        "step_times": [result.step_time],
+        "peak_memory": needs,
+        "busy": {n: int(b) / 1e9 for n, b in zip(names, result.busy, strict=True)},
+        "moved": dict(zip(channels, result.moved.tolist(), strict=True)),
+        "oom": full,
+        "utilisation": {
+            "bin_seconds": result.step_time / BINS,
+            "devices": {n: row.tolist() for n, row in zip(names, shares, strict=True)},
+        },
+        "placement_hash": checked.hash,
+        "under_semantics": _under_semantics(problem, devices),
+    }
+
+
+def _under_semantics(problem: Problem, devices: Ints) -> Record:
+    """Step time and devices out of memory under every preset, by name."""
+    names, verdicts = [d.name for d in problem.machine.devices], {}
+    for name, simulator in simulators(problem).items():
+        result = simulator.run(devices)
+        full = [device for device, oom in zip(names, result.oom, strict=True) if oom]
+        verdicts[name] = {"step_time": result.step_time, "oom": full}
+    return verdicts

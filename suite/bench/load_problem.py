@@ -1,0 +1,80 @@
+"""From the names in a cell to its problem: graph, machine and the expert's placement."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from suite.bench.cell import Job
+from suite.core.arrays import Ints
+from suite.core.graph import OpGraph
+from suite.core.machine import Machine
+from suite.core.model import CPU
+from suite.core.problem import Problem
+from suite.formats.interchange import read_graph, write_graph
+from suite.formats.machine_toml import load_machine
+from suite.formats.measured_costs import with_op_times
+from suite.search.registry import task
+
+
+@lru_cache(maxsize=2)
+def load_task_graph(name: str, graph_file: str | None) -> OpGraph:
+    """Return the graph of a task, or of a file where one is given."""
+    if graph_file is not None:
+        return read_graph(Path(graph_file))
+    from suite.capture.cache import load_graph
+
+    return load_graph(name)
+
+
+@lru_cache(maxsize=2)
+def timed_graph(name: str, machine: str, graph_file: str | None) -> OpGraph:
+    """Return the graph of a task with the times measured on a machine, where there are any."""
+    graph = load_task_graph(name, graph_file)
+    return graph if graph_file is not None else with_op_times(graph, load_machine(machine), name)
+
+
+@lru_cache(maxsize=2)
+def make_problem(name: str, machine: str, gpus: int, graph_file: str | None = None) -> Problem:
+    """Return the problem of a task on a machine, the expert's placement included."""
+    graph = timed_graph(name, machine, graph_file)
+    target = load_machine(machine).with_gpus(gpus)
+    if graph_file is not None:
+        return Problem.create(graph, target)
+    return Problem.create(graph, target, expert(graph, target, name), task(name).block)
+
+
+def problem_of(job: Job) -> Problem:
+    """Return the problem of a job's cell."""
+    cell = job.cell
+    return make_problem(cell.task, cell.machine, cell.gpus, job.graph_file)
+
+
+def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:
+    """The human expert's device of every operation, int32[ops]; None on a single CPU.
+
+    On a machine of several CPUs and no GPU, each CPU stands for a GPU.
+    """
+    shared = machine.accelerators
+    if not shared:
+        return None
+    numbers = task(name).expert(graph, len(shared))
+    cpu = machine.cpus[0] if machine.cpus else shared[0]
+    return np.where(numbers == CPU, cpu, np.array(shared)[numbers]).astype(np.int32)
+
+
+def kept_graph(grid: Path, name: str, graph_fingerprint: str) -> Path:
+    """Where the results of a grid keep the graph of a task that was given as a file."""
+    return grid / "graphs" / f"{name}-{graph_fingerprint}.npz"
+
+
+def keep_graph(job: Job, results: Path) -> None:
+    """Copy a graph given as a file into the results, so that they can be verified anywhere."""
+    if job.graph_file is None:
+        return
+    graph = load_task_graph(job.cell.task, job.graph_file)
+    path = kept_graph(results / job.cell.grid, job.cell.task, graph.fingerprint)
+    if not path.exists():
+        write_graph(graph, path)

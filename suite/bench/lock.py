@@ -1,0 +1,81 @@
+"""One run at a time writes into a results folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from typing import Protocol
+
+from suite.core.errors import InputError
+from suite.core.processes import is_running
+
+FILE = ".lock"
+PATIENCE = 20.0
+"""Seconds to wait for the workers of a run that is gone; they end within a moment of it."""
+
+
+class _Passed(Protocol):
+    """A file descriptor on its way to a child process."""
+
+    def detach(self) -> int: ...
+
+
+class HeldOpen:
+    """The file descriptor that holds a lock; a process that is started with it holds it too."""
+
+    def __init__(self, number: int) -> None:
+        """Wrap the descriptor ``number``."""
+        self.number = number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it for a process that is being started: the only way that descriptors travel."""
+        return _received, (DupFd(self.number),)
+
+
+def _received(passed: _Passed) -> HeldOpen:
+    return HeldOpen(passed.detach())
+
+
+@contextmanager
+def locked(results: Path) -> Iterator[HeldOpen]:
+    """Hold ``results`` for this run; InputError, with the process's number, where another does.
+
+    Two runs would write the same logs and checkpoints. The system itself lets go of the lock when
+    the run and all its workers are gone, however they ended, so that none is ever stale. Yields
+    what the workers must be started with.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    handle = os.open(results / FILE, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _take(handle, results)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        yield HeldOpen(handle)
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, results: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        holder = _holder(handle)
+        if (holder is not None and is_running(holder)) or time.monotonic() > end:
+            who = "another run" if holder is None else f"process {holder}"
+            raise InputError(
+                f"{who} is writing into {results}; wait until it ends, or give another --output"
+            )
+        time.sleep(0.1)
+
+
+def _holder(handle: int) -> int | None:
+    """The process that took the lock; None in the instant before it has written its number."""
+    text = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,78 @@
+"""Goes through records that were made, one at a time, with the job and the problem of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from suite.bench.cell import SIMULATOR, Cell, Job
+from suite.bench.load_problem import kept_graph, make_problem
+from suite.bench.record import Record, read_record, records_below
+from suite.core.errors import InputError
+from suite.core.problem import Problem
+from suite.search.registry import placer_class
+
+Outcome = Callable[[Record, Path], str]
+"""Looks at a record, perhaps writes it anew, and says what came of it; or raises InputError."""
+
+
+def each_record(
+    results: Path, wanted: Callable[[Record], bool], outcome: Outcome
+) -> Iterator[tuple[Path, str]]:
+    """Yield every wanted record and its outcome, or why there is none.
+
+    ``results`` is a folder with records somewhere below it, or one record. A file that is no whole
+    record is yielded too.
+    """
+    for path in records_below(results):
+        try:
+            record = read_record(path)
+            if wanted(record):
+                yield path, outcome(record, path)
+        except InputError as error:
+            yield path, str(error)
+
+
+def has_placement(record: Record) -> bool:
+    """Whether a record is of a placement that the simulator judged."""
+    return record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR
+
+
+def recorded_problem(record: Record, path: Path) -> Problem:
+    """The problem of the record at ``path``; InputError if it names none or it has changed."""
+    try:
+        cell, graph = record["cell"], record["graph"]["fingerprint"]
+        file = _graph_file(record, path)
+        problem = make_problem(cell["task"], cell["machine"], cell["gpus"], file)
+    except (KeyError, TypeError, IndexError):
+        raise InputError(f"{path} does not name its problem; run the cell again") from None
+    if problem.graph.fingerprint != graph:
+        raise InputError("the graph is another one now (model, TensorFlow or capture have changed)")
+    return problem
+
+
+def recorded_job(record: Record, path: Path) -> Job:
+    """The job that a record was made by; InputError where the record does not say it all."""
+    try:
+        settable = {f.name for f in fields(placer_class(record["placer"])) if f.init}
+        return Job(
+            Cell(**record["cell"]),
+            record["placer"],
+            {name: v for name, v in record["parameters"].items() if name in settable},
+            _graph_file(record, path),
+            record["base_seed"],
+            record["budget"]["evaluations"],
+            record["budget"]["seconds"],
+            None,
+            record["semantics"],
+        )
+    except (KeyError, TypeError, IndexError):
+        raise InputError("the record does not say how it was made; run the cell again") from None
+
+
+def _graph_file(record: Record, path: Path) -> str | None:
+    """Where the results keep the graph of a task that was given as a file; None for other tasks."""
+    grid, task = path.absolute().parents[4], record["cell"]["task"]
+    kept = kept_graph(grid, task, record["graph"]["fingerprint"])
+    return str(kept) if kept.exists() else None

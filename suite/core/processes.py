@@ -1,0 +1,27 @@
+"""What the operating system says of processes: which live, how one ended, and their cores."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+
+def is_running(number: int) -> bool:
+    """Whether there is a process of this number, of whatever user."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def how_it_ended(code: int | None) -> str:
+    """An exit code in words, such as ``died of SIGKILL`` or ``ended with exit code 3``."""
+    if code is None or code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"died of {signal.Signals(-code).name}"
+    except ValueError:  # real-time signals have numbers only
+        return f"died of signal {-code}"

@@ -1,0 +1,53 @@
+"""Files that are whole or not there, with the mode that the user asks for."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from suite.core.processes import how_it_ended
+from suite.formats.atomic import atomic, remove_parts
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_the_umask_decides_who_may_read(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        with atomic(tmp_path / "a.json") as temporary:
+            temporary.write_text("{}")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.json").stat().st_mode & 0o777 == mode
+
+
+def test_a_failure_leaves_the_old_file(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(ZeroDivisionError), atomic(tmp_path / "a") as temporary:  # noqa: PT012
+        temporary.write_text("new")
+        raise ZeroDivisionError
+    assert (tmp_path / "a").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_killed_processes_left_is_removed(tmp_path):
+    killed = (
+        "import os, pathlib, sys\n"
+        "from suite.formats.atomic import atomic\n"
+        "with atomic(pathlib.Path(sys.argv[1]) / 'deep/a') as temporary:\n"
+        "    temporary.write_text('half')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(tmp_path)], check=False)
+    (tmp_path / ".part-older").touch()
+    assert len(list(tmp_path.rglob(".part-*"))) == 2
+    with atomic(tmp_path / "deep/b") as ours:
+        remove_parts(tmp_path)
+        assert list(tmp_path.rglob(".part-*")) == [ours]
+    assert (tmp_path / "deep/b").exists()
+
+
+def test_every_end_has_a_name():
+    assert how_it_ended(-9) == "died of SIGKILL"
+    assert how_it_ended(-40) == "died of signal 40"
+    assert how_it_ended(3) == "ended with exit code 3"

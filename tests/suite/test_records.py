@@ -1,0 +1,208 @@
+"""Records: none is taken for what it is not, however the run went that left it."""
+
+import json
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+import pytest
+from command_line import PLUGIN, ROOT, placebench, records, write_grid
+
+from suite.bench.cell_files import Outlets
+from suite.bench.grid import load_grid
+from suite.bench.record import digest_of_code, finished, keep, read_record, write_record
+from suite.bench.run_cell import bounded, run
+from suite.core.errors import InputError
+from suite.search.checkpoint import Checkpoint
+from suite.search.registry import placers
+
+TOLD = datetime.fromisoformat("2026-11-22T00:00:00+00:00")
+"""Records that were made from here on say what code made them."""
+
+
+@pytest.fixture
+def _plugin(monkeypatch):
+    monkeypatch.syspath_prepend(PLUGIN)
+    placers.cache_clear()
+    yield
+    placers.cache_clear()
+
+
+def job_of(folder, placer, parameters="{}"):
+    (job,) = load_grid(str(write_grid(folder / "g.toml", {placer: 1}, parameters=parameters))).jobs
+    return job
+
+
+def test_every_record_here_says_which_code_made_it():
+    """Those made before may say that it is unknown."""
+    paths = sorted((ROOT / "results").rglob("seed*.json"))
+    assert paths
+    for path in paths:
+        record = read_record(path)
+        known = bool(digest_of_code(record))
+        made = datetime.fromisoformat(record["provenance"]["created"])
+        assert known or ("code" in record and record["code"] is None and made < TOLD), path
+
+
+def test_a_failed_rerun_leaves_no_placement_of_an_earlier_one(tmp_path):
+    path = tmp_path / "seed0.json"
+    write_record({"format": "placebench-record-1", "status": "ok"}, np.zeros(3, np.int32), path)
+    assert path.with_suffix(".npz").exists()
+    write_record({"format": "placebench-record-1", "status": "error"}, None, path)
+    assert not path.with_suffix(".npz").exists()
+
+
+def test_a_record_is_finished_for_its_code_or_for_any(tmp_path):
+    path, record = tmp_path / "seed0.json", {"format": "placebench-record-1", "status": "ok"}
+    write_record(record | {"fingerprint": "f", "code": {"digest": "c"}}, None, path)
+    assert finished(path, "f", "c")[1] == ""
+    assert finished(path, "f", "d")[1] == "code"
+    assert finished(path, "f", None)[1] == ""
+    assert finished(path, "g", "c")[1] == "changed"
+    for unknown in ({"code": None}, {}):
+        write_record(record | {"fingerprint": "f"} | unknown, None, path)
+        assert finished(path, "f", "c")[1] == "code"
+        assert finished(path, "f", None)[1] == ""
+
+
+def test_a_record_that_is_kept_says_so_until_its_code_is_back(tmp_path):
+    path = tmp_path / "seed0.json"
+    record = {"format": "placebench-record-1", "status": "ok", "code": {"digest": "c"}}
+    write_record(record, None, path)
+    before = path.stat().st_mtime_ns
+    assert keep(record, "c", path) == record
+    assert path.stat().st_mtime_ns == before
+    kept = keep(record, "d", path)
+    assert read_record(path)["code"] == kept["code"] == {"digest": "c", "kept": "d"}
+    assert keep(kept, "c", path) == record
+    assert read_record(path) == record
+    assert keep(record | {"code": None}, "d", path)["code"] is None
+
+
+def test_a_bound_that_fails_does_not_sink_a_good_cell(tmp_path, monkeypatch):
+    job = job_of(tmp_path, "gpu_only")
+    record, devices = run(job)
+    assert record["status"] == "ok"
+    assert devices is not None
+    assert record["lower_bound"] is None
+    assert "rebound" in record["bound_kind"]
+    whole = bounded(job, record)
+    assert 0 < whole["lower_bound"] <= record["step_time"]
+
+    def broken(problem):
+        raise ZeroDivisionError("no bound")
+
+    monkeypatch.setattr("suite.bench.run_cell.bound_of", broken)
+    failed = bounded(job, record)
+    assert failed["status"] == "ok"
+    assert failed["lower_bound"] is None
+    assert failed["bound_kind"].startswith("none: ZeroDivisionError: no bound")
+
+
+def test_rebound_mends_a_run_that_ended_before_its_bound(tmp_path):
+    job = job_of(tmp_path, "gpu_only")
+    record, devices = run(job)
+    path = job.cell.path(tmp_path / "r")
+    write_record(record, devices, path)
+    graphs = tmp_path / "r/g/graphs"
+    assert not graphs.exists()
+    from suite.bench.load_problem import keep_graph
+    from suite.bench.rebound import rebound
+
+    keep_graph(job, tmp_path / "r")
+    assert [outcome for _, outcome in rebound(tmp_path / "r")] == ["changed"]
+    assert read_record(path) == json.loads(json.dumps(bounded(job, record)))
+
+
+def test_what_the_simulator_cannot_count_is_no_placements_fault(tmp_path, monkeypatch):
+    def too_long(problem):
+        raise InputError("a step could take 1e20 s; the simulator counts up to 3e8 s: check units")
+
+    monkeypatch.setattr("suite.bench.run_cell.simulators", too_long)
+    record, _ = run(job_of(tmp_path, "gpu_only"))
+    assert record["status"] == "error"
+    assert "check units" in record["reason"]
+
+
+@pytest.mark.usefixtures("_plugin")
+def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(tmp_path):
+    job = job_of(tmp_path, "mutation", "{ steps = 20 }")
+    outlets = Outlets(tmp_path / "r", interval=0)
+    fresh, _ = run(job)
+    saved = outlets.checkpoint(job)
+    own = {"step": 3, "evaluations": 3, "elapsed": 1.0, "processor": 1.0, "best_time": None}
+    own |= {"history": [], "notes": {}, "rng": np.random.default_rng(0).bit_generator.state}
+    saved.save(own, {"renamed": np.zeros(2)})
+    with pytest.warns(UserWarning, match=r"does not work \(KeyError.*; starting afresh"):
+        record, _ = run(job, saved=outlets.checkpoint(job))
+    assert record["status"] == "ok"
+    assert record["evaluations"] == fresh["evaluations"] == 20
+    assert record["placement_hash"] == fresh["placement_hash"]
+
+
+@pytest.mark.usefixtures("_plugin")
+def test_a_checkpoint_of_other_code_is_not_taken_up(tmp_path, monkeypatch):
+    job, outlets = job_of(tmp_path, "mutation"), Outlets(tmp_path)
+    now = outlets.checkpoint(job).identity
+    other = replace(job, parameters={"steps": 3})
+    assert outlets.checkpoint(other).identity != now
+    monkeypatch.setattr("suite.bench.cell_files.code_of", lambda job: {"digest": "before"})
+    before = outlets.checkpoint(job)
+    assert before.identity != now
+    before.save({}, {})
+    with pytest.warns(UserWarning, match="other code; starting afresh"):
+        assert Checkpoint(before.path, now).load() is None
+
+
+PACKAGED = """
+from dataclasses import dataclass
+import numpy as np
+from suite.core.errors import Unsupported
+from suite.core.placement import Placement
+
+@dataclass(frozen=True)
+class Needy:
+    def place(self, problem, search):
+        try:
+            import rare_library
+        except ImportError:
+            raise Unsupported("rare_library is not installed") from None
+        return Placement.of_classes(problem, np.argmax(problem.allowed, axis=1))
+"""
+
+
+def test_a_cell_skipped_for_a_missing_package_runs_when_it_is_there(tmp_path):
+    site = tmp_path / "site"
+    (site / "needy-1.0.dist-info").mkdir(parents=True)
+    (site / "needy.py").write_text(PACKAGED)
+    (site / "needy-1.0.dist-info/METADATA").write_text("Name: needy\nVersion: 1.0\n")
+    points = "[placebench.placers]\nneedy = needy:Needy\n"
+    (site / "needy-1.0.dist-info/entry_points.txt").write_text(points)
+    grid, results = write_grid(tmp_path / "g.toml", {"needy": 1}), tmp_path / "r"
+    import os
+
+    from command_line import ENVIRONMENT
+
+    path = os.pathsep.join([str(site), ENVIRONMENT["PYTHONPATH"]])
+    options = {"env": ENVIRONMENT | {"PYTHONPATH": path}}
+
+    def bench():
+        done = placebench("bench", grid, "--output", results, "--workers", 0, **options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, records(results)["needy/seed0"]
+
+    _, record = bench()
+    assert (record["status"], record["reason"]) == ("skipped", "rare_library is not installed")
+    assert record["code"]["libraries"]["rare_library"] is None
+    printed, _ = bench()
+    assert "1 cells, 1 finished, 0 to run" in printed
+    (site / "rare_library-2.0.dist-info").mkdir()
+    (site / "rare_library-2.0.dist-info/METADATA").write_text("Name: rare_library\nVersion: 2.0\n")
+    (site / "rare_library.py").write_text("")
+    printed, record = bench()
+    assert "1 to run (1 made by other code)" in printed
+    assert record["status"] == "ok"
+    assert record["code"]["libraries"]["rare_library"] == "2.0"
+    (site / "needy.py").write_text(PACKAGED + "\nMORE = 1\n")
+    printed, _ = bench()
+    assert "1 to run (1 made by other code)" in printed
