@@ -64,4 +64,4 @@ def test_each_checkout_captures_with_its_own_code(tmp_path, monkeypatch):
         (tmp_path / name / "models/chain.py").write_text(text)
     monkeypatch.chdir(tmp_path / "head")
     found = [ops_of_chain(tmp_path / name, tmp_path / "cache") for name in ("base", "head")]
-    assert found == [4, 6]
+    assert found == [3 + 2, 5 + 2]  # products, the placeholder and what the step returns
