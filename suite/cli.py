@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -66,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run placebench; return the exit code. ``--help`` and wrong arguments leave at once."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     arguments = parser().parse_args(argv)
+    # On one line, without the line of code that it comes from.
+    warnings.formatwarning = lambda message, *_, **__: f"placebench: warning: {message}\n"
     try:
         code: int = importlib.import_module(f"suite.commands.{arguments.command}").run(arguments)
         sys.stdout.flush()

@@ -68,6 +68,8 @@ class Job:
     """What judges the placement: ``simulator``, ``session`` or ``cluster``."""
     cluster_file: str | None = None
     """The servers of backend ``cluster``; None: those of this host."""
+    expose: bool = False
+    """Whether those servers may be reached from other hosts."""
 
     @property
     def limit(self) -> float | None:

@@ -103,7 +103,7 @@ def _check_machine(grid: Grid) -> None:
             raise InputError(f"{wanted}, {name} has {len(machine.gpus)}")
 
 
-def run_for_real(grid: Grid, backend: str, cluster_file: Path | None) -> Grid:
+def run_for_real(grid: Grid, backend: str, cluster_file: Path | None, expose: bool = False) -> Grid:
     """The same cells judged by a real backend; their names say so, their seeds are the same."""
     name = f"{grid.name}@{backend}"
     file = None if cluster_file is None else str(cluster_file.absolute())
@@ -113,6 +113,7 @@ def run_for_real(grid: Grid, backend: str, cluster_file: Path | None) -> Grid:
             cell=replace(job.cell, grid=f"{job.cell.grid}@{backend}"),
             backend=backend,
             cluster_file=file,
+            expose=expose,
         )
         for job in grid.jobs
     )

@@ -22,7 +22,7 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
     Raises InputError where this host cannot be the cell's machine.
     """
     cell = job.cell
-    backend = open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file)
+    backend = open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
     timing = Timing() if job.timeout is None else Timing(timeout=job.timeout)
     result = backend.measure(_step(job, problem), np.asarray(placement.devices), timing)
     names = [device.name for device in problem.machine.devices]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import subprocess
 import sys
 import warnings
@@ -14,20 +13,15 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from suite.core.child_python import child_environment, python_command
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.paths import cache_folder
+from suite.core.quiet_tensorflow import QUIET
 from suite.core.source_digest import code_digest
 from suite.formats.atomic import atomic
 from suite.formats.graph_npz import FORMAT, load_graph_file, save_graph
 from suite.search.registry import task, task_sources
-
-_CAPTURE_SOURCES = (
-    "suite/capture/to_graph.py",
-    "suite/capture/op_costs.py",
-    "suite/capture/kernels.py",
-    "suite/capture/flatten.py",
-)
 
 
 @cache
@@ -90,8 +84,8 @@ def capture_all(names: Iterable[str], workers: int) -> Iterator[str]:
 
 def _capture_in_child(name: str) -> None:
     """TensorFlow's memory is given back when the child ends, and two can run side by side."""
-    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-m", "suite.capture.cache", name]
+    environment = child_environment(**QUIET, CUDA_VISIBLE_DEVICES="")
+    command = python_command("-m", "suite.capture.cache", name)
     child = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if child.returncode:
         last = (child.stderr.strip().splitlines() or ["no output"])[-1]

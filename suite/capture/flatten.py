@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from suite.capture.tensorflow_internals import (
+    OPTIMIZE_GRAPH,
+    RESOURCE_HANDLE_DATA,
+    REWRITER_CONFIG,
+)
 from suite.core.errors import InputError
 
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from tensorflow.types.experimental import ConcreteFunction
 
-def lift(function: Any) -> tuple[Any, list[str]]:
+
+def lift(function: ConcreteFunction) -> tuple[tf.compat.v1.GraphDef, list[str]]:
     """Turn a ``tf.ConcreteFunction`` into (GraphDef, names of the operations to run).
 
     Every captured variable becomes a VarHandleOp named after it, every captured small tensor a
@@ -31,7 +41,9 @@ def _rename(reference: str, renamed: dict[str, str]) -> str:
     return "^" * caret + renamed.get(name, name) + colon + port
 
 
-def _replace_captures(function: Any, nodes: dict[str, Any]) -> dict[str, str]:
+def _replace_captures(
+    function: ConcreteFunction, nodes: dict[str, tf.compat.v1.NodeDef]
+) -> dict[str, str]:
     """Rewrite the placeholders of captured values in place; return old name -> new name."""
     import tensorflow as tf
 
@@ -54,11 +66,9 @@ def _replace_captures(function: Any, nodes: dict[str, Any]) -> dict[str, str]:
     return renamed
 
 
-def _variable(node: Any, handle: Any, name: str) -> None:
+def _variable(node: tf.compat.v1.NodeDef, handle: tf.Tensor, name: str) -> None:
     """Make ``node`` the VarHandleOp of the variable behind a captured (symbolic) handle."""
-    from tensorflow.python.ops import handle_data_util
-
-    behind = handle_data_util.get_resource_handle_data(handle).shape_and_type
+    behind = RESOURCE_HANDLE_DATA.load()(handle).shape_and_type
     if len(behind) != 1:
         raise InputError(f"{node.name!r} is a resource but no variable; capture steps without it")
     node.name, node.op = name, "VarHandleOp"
@@ -67,7 +77,7 @@ def _variable(node: Any, handle: Any, name: str) -> None:
     node.attr["shared_name"].s = name.encode()
 
 
-def _free_name(name: str, nodes: dict[str, Any]) -> str:
+def _free_name(name: str, nodes: Mapping[str, object]) -> str:
     """Return ``name``, or with the first free number appended."""
     candidate, number = name, 0
     while candidate in nodes:
@@ -76,28 +86,26 @@ def _free_name(name: str, nodes: dict[str, Any]) -> str:
     return candidate
 
 
-def prune(graph_def: Any, wanted: list[str]) -> Any:
+def prune(graph_def: tf.compat.v1.GraphDef, wanted: list[str]) -> tf.compat.v1.GraphDef:
     """Drop what the step does not need and fold constants, with Grappler (as HDP's authors did).
 
     Raises InputError for a graph that calls functions, whose operations would be hidden.
     """
     import tensorflow as tf
-    from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
-    from tensorflow.python.grappler import tf_optimizer
 
     _refuse_calls(graph_def)
     meta = tf.compat.v1.MetaGraphDef()
     meta.graph_def.CopyFrom(graph_def)
     meta.collection_def["train_op"].node_list.value.extend(wanted)
-    config = config_pb2.ConfigProto()
+    config = tf.compat.v1.ConfigProto()
     rewrite = config.graph_options.rewrite_options
     rewrite.optimizers.extend(["pruning", "constfold"])
-    rewrite.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
+    rewrite.meta_optimizer_iterations = REWRITER_CONFIG.load().ONE
     rewrite.min_graph_nodes = -1
-    return tf_optimizer.OptimizeGraph(config, meta, graph_id=b"placebench")
+    return OPTIMIZE_GRAPH.load()(config, meta, graph_id=b"placebench")
 
 
-def _refuse_calls(graph_def: Any) -> None:
+def _refuse_calls(graph_def: tf.compat.v1.GraphDef) -> None:
     called = {f.signature.name for f in graph_def.library.function}
     for node in graph_def.node:
         attrs = node.attr.values()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
+from suite.capture.describe_exception import describe_exception
 from suite.capture.flatten import lift
 from suite.capture.inline_calls import inline
 from suite.capture.to_graph import capture_graph_def
-from suite.capture.user_errors import told
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 
+if TYPE_CHECKING:
+    from tensorflow.types.experimental import ConcreteFunction
 
-def capture_function(function: Any, name: str, choices: Sequence[str] = ()) -> OpGraph:
+
+def capture_function(function: ConcreteFunction, name: str, choices: Sequence[str] = ()) -> OpGraph:
     """Capture a ``tf.ConcreteFunction`` that may call others; InputError begins with ``name``."""
     try:
         variables = function.graph.trainable_variables
@@ -35,4 +38,4 @@ def capture_function(function: Any, name: str, choices: Sequence[str] = ()) -> O
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except Exception as error:
-        raise InputError(f"TensorFlow cannot use {name}: {told(error)}") from None
+        raise InputError(f"TensorFlow cannot use {name}: {describe_exception(error)}") from None

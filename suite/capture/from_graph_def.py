@@ -7,16 +7,19 @@ import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from suite.capture.describe_exception import describe_exception
 from suite.capture.flatten import prune
 from suite.capture.inline_calls import inline
 from suite.capture.load_model import Options
 from suite.capture.reference_variables import bonds, bound
 from suite.capture.to_graph import capture_graph_def
-from suite.capture.user_errors import told
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 _LOOPS = ("Enter", "RefEnter", "NextIteration", "RefNextIteration")
 _SOURCES = ("Placeholder", "Const", "VarHandleOp", "VariableV2", "ReadVariableOp")
@@ -48,10 +51,10 @@ def capture_file(model: str, options: Options) -> OpGraph:
     except InputError as error:
         raise InputError(f"{model}: {error}") from None
     except Exception as error:
-        raise InputError(f"TensorFlow cannot use {model}: {told(error)}") from None
+        raise InputError(f"TensorFlow cannot use {model}: {describe_exception(error)}") from None
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path) -> tf.compat.v1.GraphDef:
     """Parse a GraphDef; InputError if the file is none."""
     import tensorflow as tf
 
@@ -69,7 +72,7 @@ def _read(path: Path) -> Any:
     return graph_def
 
 
-def _parsed(data: bytes, graph_def: Any, *, text: bool) -> bool:
+def _parsed(data: bytes, graph_def: tf.compat.v1.GraphDef, *, text: bool) -> bool:
     """Parse into ``graph_def``; False when that leaves it without operations."""
     from google.protobuf import message, text_format
 
@@ -84,7 +87,7 @@ def _parsed(data: bytes, graph_def: Any, *, text: bool) -> bool:
     return bool(graph_def.node)
 
 
-def _wanted(graph_def: Any, options: Options) -> list[str]:
+def _wanted(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
     names = {node.name for node in graph_def.node}
     for name in options.fetch:
         if name not in names:
@@ -103,7 +106,7 @@ def _producer(reference: str) -> str:
     return reference.lstrip("^").partition(":")[0]
 
 
-def _needed(graph_def: Any, wanted: Sequence[str]) -> Any:
+def _needed(graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str]) -> tf.compat.v1.GraphDef:
     """Return the part of a GraphDef that ``wanted`` needs; InputError when it has holes."""
     nodes = {node.name: node for node in graph_def.node}
     found, todo = set(wanted), list(wanted)
@@ -119,7 +122,7 @@ def _needed(graph_def: Any, wanted: Sequence[str]) -> Any:
     return part
 
 
-def _complete(graph_def: Any, options: Options) -> list[str]:
+def _complete(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
     """Fill in placeholders' shapes, drop devices and stale shapes."""
     import tensorflow as tf
 
@@ -145,7 +148,7 @@ def _complete(graph_def: Any, options: Options) -> list[str]:
     return [f"inputs {', '.join(said)}"] if said else []
 
 
-def _folded(graph_def: Any, wanted: list[str]) -> Any:
+def _folded(graph_def: tf.compat.v1.GraphDef, wanted: list[str]) -> tf.compat.v1.GraphDef:
     """Fold all that follows from the inputs' shapes.
 
     Grappler takes placeholders for fed, and the shapes of what is fed for unknown; variables are

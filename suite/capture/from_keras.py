@@ -5,13 +5,22 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from suite.capture.describe_exception import describe_exception
 from suite.capture.from_function import capture_function
+from suite.capture.keras_inputs import KerasInputs, Tensors, inputs_of
 from suite.capture.load_model import Options
-from suite.capture.user_errors import told
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+    from tensorflow.types.experimental import GenericFunction
+
+Loss = Callable[[Tensors, object], "tf.Tensor"]
+"""Labels and predictions to a number."""
 
 
 def capture_file(model: str, options: Options) -> OpGraph:
@@ -22,13 +31,18 @@ def capture_file(model: str, options: Options) -> OpGraph:
     if path.suffix.lower() == ".keras" and not zipfile.is_zipfile(path):
         raise InputError(f"{model} is damaged or no .keras file; save the model again")
     try:
-        network = keras.models.load_model(path)
+        network = keras.models.load_model(path, safe_mode=not options.trust)
     except Exception as error:
-        raise InputError(f"Keras cannot load {model}: {told(error)}") from None
+        if "safe_mode" in str(error):
+            raise InputError(
+                f"{model} holds Python code (a Lambda layer), which would run on this host; if you"
+                " know who made the file, add --trust"
+            ) from None
+        raise InputError(f"Keras cannot load {model}: {describe_exception(error)}") from None
     return capture_keras(network, path.stem, options)
 
 
-def capture_keras(network: Any, name: str, options: Options) -> OpGraph:
+def capture_keras(network: keras.Model, name: str, options: Options) -> OpGraph:
     """Capture forward, loss, backward and update of a ``keras.Model``.
 
     The loss and the optimizer are those it was compiled with, else SGD on the sum of the outputs'
@@ -37,40 +51,26 @@ def capture_keras(network: Any, name: str, options: Options) -> OpGraph:
     """
     import tensorflow as tf
 
-    inputs, packed = _inputs(network, name, options)
-    choices = [f"inputs {', '.join(f'{s.name} {s.shape}' for s in inputs)}"]
+    inputs = inputs_of(network, name, options)
+    choices = [str(inputs)]
     if not network.trainable_variables:
         raise InputError(f"{name} has no trainable weights; there is no step to place")
     choices += _unroll(network)
     try:
-        forward = tf.function(lambda *x: network(packed(x), training=True), autograph=False)
-        outputs = forward.get_concrete_function(*inputs).structured_outputs
+        forward = tf.function(lambda *x: inputs.call(x), autograph=False)
+        outputs = forward.get_concrete_function(*inputs.specs).structured_outputs
         labels, loss, optimizer, said = _goal(network, outputs)
-        step = _training_step(network, packed, len(inputs), loss, optimizer)
-        function = step.get_concrete_function(*inputs, *labels)
+        step = _training_step(network, inputs, loss, optimizer)
+        function = step.get_concrete_function(*inputs.specs, *labels)
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{name}: Keras cannot build a training step: {told(error)}") from None
+        words = describe_exception(error)
+        raise InputError(f"{name}: Keras cannot build a training step: {words}") from None
     return capture_function(function, name, choices + said)
 
 
-def _inputs(network: Any, name: str, options: Options) -> tuple[list[Any], Callable[[Any], Any]]:
-    """Return the inputs (``tf.TensorSpec`` each) and what packs a flat list of them for a call."""
-    import keras
-    import tensorflow as tf
-
-    tensors = list(getattr(network, "inputs", None) or ())
-    if not tensors:
-        raise InputError(f"{name} does not say its inputs; build it with keras.Input and save it")
-    names = [tensor.name for tensor in tensors]
-    options.check_names(names)
-    specs = [tf.TensorSpec(options.shape(t.name, t.shape), t.dtype, t.name) for t in tensors]
-    structure = getattr(network, "input", tensors[0])  # a Sequential need not have it
-    return specs, lambda flat: keras.tree.pack_sequence_as(structure, list(flat))
-
-
-def _unroll(network: Any) -> list[str]:
+def _unroll(network: keras.Model) -> list[str]:
     import keras
 
     found = [layer for layer in network._flatten_layers() if isinstance(layer, keras.layers.RNN)]
@@ -79,7 +79,9 @@ def _unroll(network: Any) -> list[str]:
     return ["recurrent layers unrolled"] if found else []
 
 
-def _goal(network: Any, outputs: Any) -> tuple[list[Any], Callable[..., Any], Any, list[str]]:
+def _goal(
+    network: keras.Model, outputs: object
+) -> tuple[list[tf.TensorSpec], Loss, keras.optimizers.Optimizer, list[str]]:
     """Return what to train for: (label specs, loss(y, y_pred), optimizer, the choice in words)."""
     import keras
     import tensorflow as tf
@@ -88,7 +90,7 @@ def _goal(network: Any, outputs: Any) -> tuple[list[Any], Callable[..., Any], An
     if network.loss is not None and optimizer is not None:
         specs = _labels(network, outputs)
 
-        def compiled(labels: Any, predictions: Any) -> Any:
+        def compiled(labels: Tensors, predictions: object) -> tf.Tensor:
             y = keras.tree.pack_sequence_as(outputs, list(labels))
             return network.compute_loss(y=y, y_pred=predictions)
 
@@ -97,7 +99,7 @@ def _goal(network: Any, outputs: Any) -> tuple[list[Any], Callable[..., Any], An
         # The one that was loaded may be tied to variables that loading has replaced.
         return specs, compiled, kind.from_config(optimizer.get_config()), said
 
-    def squares(labels: Any, predictions: Any) -> Any:
+    def squares(labels: Tensors, predictions: object) -> tf.Tensor:
         terms = [tf.reduce_mean(tf.square(p)) for p in keras.tree.flatten(predictions)]
         return tf.add_n([*terms, *network.losses])
 
@@ -105,7 +107,7 @@ def _goal(network: Any, outputs: Any) -> tuple[list[Any], Callable[..., Any], An
     return [], squares, keras.optimizers.SGD(), said
 
 
-def _written(loss: Any) -> str:
+def _written(loss: object) -> str:
     if isinstance(loss, dict):
         return ", ".join(f"{name}: {_written(value)}" for name, value in loss.items())
     if isinstance(loss, list | tuple):
@@ -115,7 +117,7 @@ def _written(loss: Any) -> str:
     return str(getattr(loss, "name", getattr(loss, "__name__", type(loss).__name__)))
 
 
-def _labels(network: Any, outputs: Any) -> list[Any]:
+def _labels(network: keras.Model, outputs: object) -> list[tf.TensorSpec]:
     """Specs of the labels: class numbers for sparse losses, else shaped like the output."""
     import keras
     import tensorflow as tf
@@ -136,7 +138,7 @@ def _labels(network: Any, outputs: Any) -> list[Any]:
     return specs
 
 
-def _name(loss: Any) -> str:
+def _name(loss: object) -> str:
     import keras
 
     found = keras.losses.get(loss)
@@ -144,22 +146,20 @@ def _name(loss: Any) -> str:
 
 
 def _training_step(
-    network: Any,
-    packed: Callable[[Any], Any],
-    inputs: int,
-    loss: Callable[..., Any],
-    optimizer: Any,
-) -> Any:
+    network: keras.Model, inputs: KerasInputs, loss: Loss, optimizer: keras.optimizers.Optimizer
+) -> GenericFunction:
     """Return the ``tf.function`` of one step: its arguments are the inputs, then the labels."""
     import tensorflow as tf
 
     variables = network.trainable_variables
     optimizer.build(variables)
 
-    def step(*tensors: Any) -> Any:
+    count = len(inputs.specs)
+
+    def step(*tensors: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
-            predictions = network(packed(tensors[:inputs]), training=True)
-            value = loss(tensors[inputs:], predictions)
+            predictions = inputs.call(tensors[:count])
+            value = loss(tensors[count:], predictions)
         optimizer.apply(tape.gradient(value, variables), variables)
         return value
 

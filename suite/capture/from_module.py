@@ -7,13 +7,18 @@ import importlib
 import inspect
 import re
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
+from suite.capture.describe_exception import describe_exception
 from suite.capture.from_function import capture_function
 from suite.capture.load_model import Options
-from suite.capture.user_errors import told
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from tensorflow.types.experimental import ConcreteFunction, GenericFunction
 
 _WANTED = (
     "return a tf.function with an input_signature, a concrete function, a Keras model, or"
@@ -33,7 +38,7 @@ def capture_target(target: str, options: Options) -> OpGraph:
     return _step(target, _built(target, found), options)
 
 
-def _import(module: str) -> Any:
+def _import(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -41,12 +46,14 @@ def _import(module: str) -> Any:
             raise InputError(
                 f"no module {error.name!r} in this folder or installed; check the name"
             ) from None
-        raise InputError(f"importing {module} failed: {told(error)}; mend it") from None
+        said = describe_exception(error)
+        raise InputError(f"importing {module} failed: {said}; mend it") from None
     except (Exception, SystemExit) as error:
-        raise InputError(f"importing {module} failed: {told(error)}; mend it") from None
+        said = describe_exception(error)
+        raise InputError(f"importing {module} failed: {said}; mend it") from None
 
 
-def _attribute(found: Any, module: str, path: str) -> Any:
+def _attribute(found: object, module: str, path: str) -> object:
     for name in path.split("."):
         if not hasattr(found, name):
             known = sorted(n for n in vars(found) if not n.startswith("_")) if path else []
@@ -57,7 +64,7 @@ def _attribute(found: Any, module: str, path: str) -> Any:
     return found
 
 
-def _built(target: str, found: Any) -> Any:
+def _built(target: str, found: object) -> object:
     """Call a plain function to get the step; leave alone what is a step already."""
     if _is_step(found) or isinstance(found, tuple | list) or not callable(found):
         return found
@@ -71,10 +78,10 @@ def _built(target: str, found: Any) -> Any:
     try:
         return found()
     except (Exception, SystemExit) as error:
-        raise InputError(f"{target} failed: {told(error)}; mend it") from None
+        raise InputError(f"{target} failed: {describe_exception(error)}; mend it") from None
 
 
-def _is_step(found: Any) -> bool:
+def _is_step(found: object) -> bool:
     import keras
     import tensorflow as tf
 
@@ -82,7 +89,7 @@ def _is_step(found: Any) -> bool:
     return traced or hasattr(found, "get_concrete_function") or isinstance(found, keras.Model)
 
 
-def _step(target: str, found: Any, options: Options) -> OpGraph:
+def _step(target: str, found: object, options: Options) -> OpGraph:
     import keras
     import tensorflow as tf
 
@@ -90,7 +97,7 @@ def _step(target: str, found: Any, options: Options) -> OpGraph:
         from suite.capture.from_keras import capture_keras
 
         return capture_keras(found, target, options)
-    if options != Options():
+    if options.given:
         raise InputError(f"{target} has its own inputs; leave out --batch and --input")
     if isinstance(found, tf.types.experimental.ConcreteFunction):
         return capture_function(found, target)
@@ -102,7 +109,7 @@ def _step(target: str, found: Any, options: Options) -> OpGraph:
     raise InputError(f"{target} gives {_described(found)}; {_WANTED}")
 
 
-def _described(found: Any) -> str:
+def _described(found: object) -> str:
     """Say what a user returned: ``None``, or ``a tuple (Tensor, int)``, or ``'x' (str)``."""
     kind = type(found).__name__
     if found is None or not isinstance(found, tuple | list):
@@ -110,12 +117,12 @@ def _described(found: Any) -> str:
     return f"a {kind} ({', '.join(type(entry).__name__ for entry in found[:3])})"
 
 
-def _short(found: Any) -> str:
+def _short(found: object) -> str:
     words = " ".join(repr(found).split())
     return words if len(words) <= 40 else f"{words[:37]}..."
 
 
-def _no_inputs(target: str, step: Any) -> tuple[()]:
+def _no_inputs(target: str, step: GenericFunction) -> tuple[()]:
     """Return no inputs; InputError when the step needs some that nothing describes."""
     needed = [
         name
@@ -129,7 +136,7 @@ def _no_inputs(target: str, step: Any) -> tuple[()]:
     return ()
 
 
-def _inputs(target: str, given: Any) -> Sequence[Any]:
+def _inputs(target: str, given: object) -> Sequence[tf.TypeSpec]:
     import tensorflow as tf
 
     if isinstance(given, tf.TypeSpec) or not isinstance(given, tuple | list):
@@ -146,8 +153,8 @@ def _inputs(target: str, given: Any) -> Sequence[Any]:
     return given
 
 
-def _traced(target: str, step: Any, inputs: Sequence[Any]) -> Any:
+def _traced(target: str, step: GenericFunction, inputs: Sequence[tf.TypeSpec]) -> ConcreteFunction:
     try:
         return step.get_concrete_function(*inputs)
     except Exception as error:
-        raise InputError(f"tracing {target} failed: {told(error)}; mend it") from None
+        raise InputError(f"tracing {target} failed: {describe_exception(error)}; mend it") from None

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+from suite.capture.tensorflow_internals import OPTIMIZE_GRAPH, REWRITER_CONFIG
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 _STEP = "placebench/step"
 _BARRIERS = ("_noinline", "_XlaMustCompile", "api_implements")
 """Attributes that keep Grappler from inlining a call."""
 
 
-def inline(graph_def: Any, wanted: Sequence[str]) -> tuple[Any, list[str]]:
+def inline(
+    graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str]
+) -> tuple[tf.compat.v1.GraphDef, list[str]]:
     """Inline all calls of a flat GraphDef with Grappler: (GraphDef, operations to run).
 
     Loops and branches (``tf.while_loop``, ``tf.cond``) stay. A GraphDef without functions is
@@ -19,8 +26,6 @@ def inline(graph_def: Any, wanted: Sequence[str]) -> tuple[Any, list[str]]:
     if not graph_def.library.function:
         return graph_def, list(wanted)
     import tensorflow as tf
-    from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
-    from tensorflow.python.grappler import tf_optimizer
 
     meta = tf.compat.v1.MetaGraphDef()
     meta.graph_def.CopyFrom(graph_def)
@@ -28,21 +33,21 @@ def inline(graph_def: Any, wanted: Sequence[str]) -> tuple[Any, list[str]]:
     # Grappler keeps what is fetched, calls too: fetch an operation that waits for them instead.
     meta.graph_def.node.add(name=_STEP, op="NoOp", input=[f"^{name}" for name in wanted])
     meta.collection_def["train_op"].node_list.value.append(_STEP)
-    config = config_pb2.ConfigProto()
+    config = tf.compat.v1.ConfigProto()
     # With this executor named, functional loops are not lowered to cyclic graphs.
     config.experimental.executor_type = "SINGLE_THREADED_EXECUTOR"
     rewrite = config.graph_options.rewrite_options
     rewrite.optimizers.append("function")
-    rewrite.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
+    rewrite.meta_optimizer_iterations = REWRITER_CONFIG.load().ONE
     rewrite.min_graph_nodes = -1
-    inlined = tf_optimizer.OptimizeGraph(config, meta, graph_id=b"placebench-inline")
+    inlined = OPTIMIZE_GRAPH.load()(config, meta, graph_id=b"placebench-inline")
     position = [node.name for node in inlined.node].index(_STEP)
     wanted = [name.removeprefix("^") for name in inlined.node[position].input]
     del inlined.node[position]
     return inlined, wanted
 
 
-def _drop_barriers(graph_def: Any) -> None:
+def _drop_barriers(graph_def: tf.compat.v1.GraphDef) -> None:
     functions = graph_def.library.function
     nodes = [*graph_def.node, *(node for f in functions for node in f.node_def)]
     for holder in [*functions, *nodes]:

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
+from suite.capture.tensorflow_internals import REGISTERED_KERNELS
 from suite.core.arrays import Bools
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+
+class _Kernel(Protocol):
+    """TensorFlow's ``KernelDef``, as far as it is read here."""
+
+    @property
+    def device_type(self) -> str: ...
+
+    @property
+    def host_memory_arg(self) -> Sequence[str]: ...
+
+    @property
+    def constraint(self) -> Sequence[_Constraint]: ...
+
+
+class _Constraint(Protocol):
+    """``KernelDef.AttrConstraint``: the types that an attribute may have."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def allowed_values(self) -> tf.compat.v1.AttrValue: ...
 
 
 @cache
-def _kernels(op_type: str) -> tuple[Any, ...]:
-    from tensorflow.python.framework import kernels
-
-    return tuple(kernels.get_registered_kernels_for_op(op_type).kernel)
+def _kernels(op_type: str) -> tuple[_Kernel, ...]:
+    return tuple(REGISTERED_KERNELS.load()(op_type).kernel)
 
 
-def _matches(kernel: Any, node: Any) -> bool:
+def _matches(kernel: _Kernel, node: tf.compat.v1.NodeDef) -> bool:
     """Whether the kernel's type constraints allow the node's attributes."""
     for constraint in kernel.constraint:
         attr = node.attr[constraint.name]
@@ -25,7 +51,7 @@ def _matches(kernel: Any, node: Any) -> bool:
     return True
 
 
-def gpu_kernel(node: Any) -> Any:
+def gpu_kernel(node: tf.compat.v1.NodeDef) -> _Kernel | None:
     """Return the registered kernel that runs a NodeDef on a GPU, or None.
 
     The plain TensorFlow package registers its GPU kernels on machines without a GPU, too.
@@ -36,7 +62,7 @@ def gpu_kernel(node: Any) -> Any:
     return None
 
 
-def host_outputs(op: Any, kernel: Any) -> Bools:
+def host_outputs(op: tf.Operation, kernel: _Kernel | None) -> Bools:
     """bool[outputs] of a ``tf.Operation``: which ones its GPU kernel leaves in host memory."""
     import numpy as np
 

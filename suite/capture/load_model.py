@@ -8,7 +8,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -41,6 +41,8 @@ class Options:
     """Input name -> its whole shape."""
     fetch: tuple[str, ...] = ()
     """Operations of a GraphDef that a step runs; none: those that nothing reads."""
+    trust: bool = False
+    """Whether a Keras model may run Python code that it carries."""
 
     def __post_init__(self) -> None:
         """Refuse sizes below 1 (InputError)."""
@@ -49,6 +51,11 @@ class Options:
         for name, shape in self.inputs.items():
             if any(size < 1 for size in shape):
                 raise InputError(f"input {name}: the shape is {shape}; give sizes >= 1")
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is said of the inputs or of what to run."""
+        return replace(self, trust=False) != Options()
 
     def shape(self, name: str, known: Sequence[int | None] | None) -> tuple[int, ...]:
         """Complete an input's shape (None: open; all of it: unknown rank); InputError if unable."""
@@ -112,8 +119,15 @@ def load(model: str, options: Options) -> Loaded:
     those of ``module:function`` are not, since code may depend on anything.
     """
     kind = kind_of(model)
-    if kind in ("task", "graph") and options != Options():
+    if kind in ("task", "graph") and options.given:
         raise InputError(f"{model!r} has fixed inputs; leave out --batch, --input and --fetch")
+    if options.trust and kind != "keras":
+        raise InputError("--trust is for Keras models in files; leave it out")
+    if kind == "keras" and not options.trust and Path(model).suffix.lower() in (".h5", ".hdf5"):
+        raise InputError(
+            f"{model} is an HDF5 model, which can run any code when it is loaded; save it as"
+            " .keras, or add --trust if you know who made it"
+        )
     if kind != "graph_def" and options.fetch:
         raise InputError("--fetch is for GraphDefs; leave it out")
     if kind == "task":

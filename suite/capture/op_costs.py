@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suite.capture.tensorflow_internals import CLUSTER, DEVICE_PROPERTIES, ITEM, NAMED_DEVICE
 from suite.core.arrays import Floats
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 _STATE_TRAFFIC = {
     "ResourceApplyAdam": (7.0, 14.0),
@@ -23,27 +27,27 @@ _STATE_TRAFFIC = {
 behind the handle: each state is read and written, the gradient is read."""
 
 
-def count(graph_def: Any, wanted: Sequence[str], graph: Any) -> tuple[Floats, Floats]:
+def count(
+    graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str], graph: tf.Graph
+) -> tuple[Floats, Floats]:
     """Return (FLOP, bytes touched): float64[ops] each, in the order of ``graph``'s operations.
 
     ``graph`` is the imported ``tf.Graph`` of ``graph_def``. Grappler costs the graph on a virtual
     device of 1 FLOP and 1 byte per microsecond, so that its times read as counts.
     """
     import tensorflow as tf
-    from tensorflow.core.protobuf.device_properties_pb2 import DeviceProperties, NamedDevice
-    from tensorflow.python.grappler import cluster, item
 
     device = "/job:localhost/replica:0/task:0/device:CPU:0"
-    unit = DeviceProperties(type="CPU", num_cores=1, frequency=1, bandwidth=1000)
+    unit = DEVICE_PROPERTIES.load()(type="CPU", num_cores=1, frequency=1, bandwidth=1000)
     unit.memory_size = 1 << 60
     meta = tf.compat.v1.MetaGraphDef()
     meta.graph_def.CopyFrom(graph_def)
     for node in meta.graph_def.node:
         node.device = device
     meta.collection_def["train_op"].node_list.value.extend(wanted)
-    virtual = cluster.Cluster(devices=[NamedDevice(name=device, properties=unit)])
+    virtual = CLUSTER.load()(devices=[NAMED_DEVICE.load()(name=device, properties=unit)])
     costs, _, _ = virtual.MeasureCosts(
-        item.Item(meta, ignore_colocation=True, ignore_user_placement=False)
+        ITEM.load()(meta, ignore_colocation=True, ignore_user_placement=False)
     )
     estimate = {c.node: (c.compute_time / 1000, c.memory_time / 1000) for c in costs}
     pairs = [_corrected(op, *estimate.get(op.name, (0.0, 0.0))) for op in graph.get_operations()]
@@ -51,7 +55,7 @@ def count(graph_def: Any, wanted: Sequence[str], graph: Any) -> tuple[Floats, Fl
     return flops, touched
 
 
-def _corrected(op: Any, flops: float, touched: float) -> tuple[float, float]:
+def _corrected(op: tf.Operation, flops: float, touched: float) -> tuple[float, float]:
     """Replace what the estimator cannot know: updates of and look-ups in variables."""
     if op.type in _STATE_TRAFFIC:
         traffic, work = _STATE_TRAFFIC[op.type]
@@ -64,5 +68,5 @@ def _corrected(op: Any, flops: float, touched: float) -> tuple[float, float]:
     return flops, touched
 
 
-def _elements(tensor: Any) -> int:
+def _elements(tensor: tf.Tensor) -> int:
     return int(tensor.shape.num_elements() or 0)

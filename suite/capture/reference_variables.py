@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suite.capture.tensorflow_internals import OP_DEFINITION
+from suite.core.arrays import Bools
 from suite.core.graph import OpGraph
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def bonds(graph_def: Any) -> list[tuple[str, str]]:
+_Key = int | str
+"""The number of a colocation class, or the name of an operation that pruning removed."""
+
+
+def bonds(graph_def: tf.compat.v1.GraphDef) -> list[tuple[str, str]]:
     """Pairs of operations that must share a device.
 
     An operation that changes a variable through a reference and the variable; an operation and
     whatever its ``_class`` attribute names.
     """
-    from tensorflow.python.framework import op_def_registry
-
+    definition_of = OP_DEFINITION.load()
     found = []
     for node in graph_def.node:
-        definition = op_def_registry.get(node.op)
+        definition = definition_of(node.op)
         arguments = definition.input_arg if definition else ()
         pairs = zip(node.input, arguments, strict=False)
         others = [reference.partition(":")[0] for reference, a in pairs if a.is_ref]
@@ -36,28 +43,27 @@ def bound(graph: OpGraph, pairs: Iterable[tuple[str, str]]) -> OpGraph:
 
     A variable is counted once, too: what refers to it has no bytes of its own.
     """
-    parent: dict[Any, Any] = {}
+    parent: dict[_Key, _Key] = {}
 
-    def root(key: Any) -> Any:
+    def root(key: _Key) -> _Key:
         while parent.setdefault(key, key) != key:
             key = parent[key]
         return key
 
-    home: dict[str, Any] = dict(zip(graph.op_names, graph.colocation.tolist(), strict=True))
+    home: dict[str, _Key] = dict(zip(graph.op_names, graph.colocation.tolist(), strict=True))
     for name, other in pairs:
         if name in home:
             parent[root(home[name])] = root(home.get(other, other))
-    dense: dict[Any, int] = {}
+    dense: dict[_Key, int] = {}
     merged = [dense.setdefault(root(k), len(dense)) for k in graph.colocation.tolist()]
     sizes = graph.tensor_bytes.copy()
     sizes[_refers(graph)[graph.producer]] = 0
     return replace(graph, colocation=np.array(merged, np.int32), tensor_bytes=sizes)
 
 
-def _refers(graph: OpGraph) -> Any:
+def _refers(graph: OpGraph) -> Bools:
     """bool[ops]: whether the outputs refer to a variable."""
-    from tensorflow.python.framework import op_def_registry
-
-    definitions = {op_type: op_def_registry.get(op_type) for op_type in graph.op_types}
+    definition_of = OP_DEFINITION.load()
+    definitions = {op_type: definition_of(op_type) for op_type in graph.op_types}
     refers = {t: bool(d) and any(a.is_ref for a in d.output_arg) for t, d in definitions.items()}
     return np.array([refers[op_type] for op_type in graph.op_types], np.bool_)

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suite.capture.flatten import lift, prune
 from suite.capture.kernels import gpu_kernel, host_outputs
 from suite.capture.op_costs import count
+from suite.core.arrays import Floats
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from tensorflow.types.experimental import GenericFunction
 
 ALIASING = frozenset(
     [
@@ -35,12 +40,15 @@ class Captured:
     """A graph to place, and the GraphDef that runs it."""
 
     graph: OpGraph
-    graph_def: Any
+    graph_def: tf.compat.v1.GraphDef
     """``tf.compat.v1.GraphDef`` with the same operation names."""
 
 
 def capture(
-    step: Any, inputs: Sequence[Any], name: str, metadata: Mapping[str, Any] | None = None
+    step: GenericFunction,
+    inputs: Sequence[tf.TensorSpec],
+    name: str,
+    metadata: Mapping[str, object] | None = None,
 ) -> Captured:
     """Capture a ``tf.function`` training step, traced for ``inputs`` (``tf.TensorSpec`` each).
 
@@ -54,7 +62,10 @@ def capture(
 
 
 def capture_graph_def(
-    graph_def: Any, wanted: Sequence[str], name: str, metadata: Mapping[str, Any] | None = None
+    graph_def: tf.compat.v1.GraphDef,
+    wanted: Sequence[str],
+    name: str,
+    metadata: Mapping[str, object] | None = None,
 ) -> Captured:
     """Prune a flat GraphDef to what the operations ``wanted`` need, and capture it."""
     import tensorflow as tf
@@ -69,7 +80,9 @@ def capture_graph_def(
     return Captured(graph, pruned)
 
 
-def _to_op_graph(tf_graph: Any, name: str, flops: Any, touched: Any, metadata: Any) -> OpGraph:
+def _to_op_graph(
+    tf_graph: tf.Graph, name: str, flops: Floats, touched: Floats, metadata: Mapping[str, object]
+) -> OpGraph:
     ops = tf_graph.get_operations()
     index = {op.name: i for i, op in enumerate(ops)}
     kernels = [gpu_kernel(op.node_def) for op in ops]
@@ -129,7 +142,7 @@ class _Tensors:
         return len(self.producer) - 1
 
 
-def _bytes(tensor: Any) -> int:
+def _bytes(tensor: tf.Tensor) -> int:
     """Bytes of a ``tf.Tensor``; a handle to a variable has none. InputError on unknown shapes."""
     if tensor.dtype.name in ("resource", "variant", "string"):
         return 0
@@ -142,7 +155,7 @@ def _bytes(tensor: Any) -> int:
     return int(elements) * int(tensor.dtype.size)
 
 
-def _variable_bytes(op: Any) -> int:
+def _variable_bytes(op: tf.Operation) -> int:
     if op.type not in ("VarHandleOp", "VariableV2"):
         return 0
     import tensorflow as tf
@@ -151,7 +164,7 @@ def _variable_bytes(op: Any) -> int:
     return int(np.prod(shape.as_list(), dtype=np.int64)) * int(dtype.size)
 
 
-def _colocation(ops: Sequence[Any]) -> list[str | None]:
+def _colocation(ops: Sequence[tf.Operation]) -> list[str | None]:
     """A label per operation: variables with all who take their handles, and ``loc:@`` groups."""
     parent: dict[str, str] = {}
 

@@ -6,14 +6,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from suite.capture.load_model import Options
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 
 
-def trace(request: Any, path: Any) -> dict[str, str]:
+def trace(request: object, path: object) -> dict[str, str]:
     """Capture what the JSON ``request`` names into the graph file ``path``.
 
     Returns ``{"error": ...}``: one line, empty when all went well.
@@ -27,7 +26,7 @@ def trace(request: Any, path: Any) -> dict[str, str]:
         _save(
             wish["kind"],
             wish["model"],
-            Options(options["batch"], inputs, tuple(options["fetch"])),
+            Options(options["batch"], inputs, tuple(options["fetch"]), options["trust"]),
             Path(str(path)),
         )
     except InputError as error:

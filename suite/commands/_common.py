@@ -6,13 +6,16 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded, Options
     from suite.core.problem import Problem
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What subcommands are added to; argparse has no public name for it."""
 
 MODELS = """
 MODEL is one of
@@ -36,16 +39,15 @@ def counted(outcomes: Iterable[tuple[Path, str]], *known: str) -> Counter[str]:
     return counts
 
 
-def command(parsers: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
+def command(parsers: Subparsers, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
     """Add a subcommand with examples below its help."""
-    added: argparse.ArgumentParser = parsers.add_parser(
+    return parsers.add_parser(
         name,
         help=summary,
         description=summary,
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    return added
 
 
 def count(text: str) -> int:
@@ -70,6 +72,17 @@ def duration(text: str) -> float:
     return value
 
 
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """--cluster and --expose."""
+    parser.add_argument("--cluster", type=Path, metavar="FILE", help="the cluster's servers (TOML)")
+    parser.add_argument(
+        "--expose",
+        action="store_true",
+        help="go on where the cluster's servers, which ask for no password, can be reached from"
+        " other hosts (docs/execution.md)",
+    )
+
+
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL, and what a model file may leave open."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="see below")
@@ -89,6 +102,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="operation of a GraphDef that the step runs (default: all that nothing reads)",
+    )
+    opened.add_argument(
+        "--trust",
+        action="store_true",
+        help="run the Python code that a Keras model carries: needed for .h5 and Lambda layers",
     )
 
 
@@ -126,7 +144,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         if not equals or not name:
             raise InputError(f"--input {text}: write NAME=SIZE,SIZE,... with whole numbers")
         shapes[name] = shape
-    return Options(arguments.batch, shapes, tuple(arguments.fetch))
+    return Options(arguments.batch, shapes, tuple(arguments.fetch), arguments.trust)
 
 
 def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suite.commands._common import command, count
+from suite.commands._common import add_cluster, command, count
 from suite.commands._display import add_tensorboard
 from suite.commands._prepare import prepared
 from suite.core.errors import InputError
@@ -55,7 +55,7 @@ def add(parsers: Any) -> None:
         default="simulator",
         help="run placements in a TensorFlow session or on a cluster of servers (simulator)",
     )
-    parser.add_argument("--cluster", type=Path, metavar="FILE", help="the cluster's servers (TOML)")
+    add_cluster(parser)
     parser.add_argument("--machine", help="machine, instead of the grid's")
     parser.add_argument(
         "--keep-code",
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     grid = load_grids(arguments.grid, arguments.seed, arguments.machine)
     real = arguments.backend != "simulator"
     if real:
-        grid = run_for_real(grid, arguments.backend, arguments.cluster)
+        grid = run_for_real(grid, arguments.backend, arguments.cluster, arguments.expose)
     elif arguments.cluster is not None:
         raise InputError("--cluster goes with --backend cluster; add it")
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
@@ -123,7 +123,7 @@ def _check_host(job: Job) -> None:
 
     file = None if job.cluster_file is None else Path(job.cluster_file)
     machine = load_machine(job.cell.machine).with_gpus(job.cell.gpus)
-    make_backend(job.backend, machine, file).close()
+    make_backend(job.backend, machine, file, expose=job.expose).close()
 
 
 def _finished(job: Job, results: Path, keep_code: bool) -> tuple[Record | None, str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from suite.commands._common import command, count
+from suite.commands._common import Subparsers, add_cluster, command, count
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.bench.record import Record
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,
@@ -27,7 +27,7 @@ def add(parsers: Any) -> None:
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="task (placebench list)")
     parser.add_argument("--machine", required=True, help="machine name, or TOML file")
     parser.add_argument("--backend", choices=("session", "cluster"), default="session")
-    parser.add_argument("--cluster", type=Path, metavar="FILE", help="cluster file (this host)")
+    add_cluster(parser)
     parser.add_argument("--placements", type=count, default=24, help="of each task (24)")
     parser.add_argument("--seed", type=count, default=0, help="of the drawn placements (0)")
     parser.add_argument("--steps", type=count, default=10, help="timed steps, 5 discarded (10)")
@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{task}: {len(drawn[task])} placements", flush=True)
     keep_machine(arguments.machine, arguments.output / GRID / machine.name)
     statuses: Counter[str] = Counter()
-    with make_backend(arguments.backend, machine, arguments.cluster) as backend:
+    asked, expose = arguments.backend, arguments.expose
+    with make_backend(asked, machine, arguments.cluster, expose=expose) as backend:
         for task, problem in problems.items():
             step = Step.of_task(task)
             found = compare(task, problem, step, drawn[task], backend, timing, arguments.output)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from suite.commands._common import MODELS, add_model_arguments, command, model_of
+from suite.commands._common import MODELS, Subparsers, add_model_arguments, command, model_of
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,

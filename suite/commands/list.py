@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import inspect
 from dataclasses import fields
-from typing import Any
 
-from suite.commands._common import command
+from suite.commands._common import Subparsers, command
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     command(
         parsers,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import (
     MODELS,
+    Subparsers,
     about,
     add_placer_arguments,
     add_problem_arguments,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from suite.bounds.lower_bound import Bound
     from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
+    from suite.search.placer import Placer
     from suite.simulator.step import Simulator
 
 EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
@@ -36,7 +38,7 @@ EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
 """
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(
-    arguments: argparse.Namespace, problem: Problem, simulator: Simulator, placer: Any
+    arguments: argparse.Namespace, problem: Problem, simulator: Simulator, placer: Placer
 ) -> Answer:
     """Let the placer search, and show it: on stderr where stdout is for JSON."""
     from suite.bench.compare import attempt

@@ -6,20 +6,21 @@ import argparse
 import os
 import re
 import tempfile
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from suite.commands._common import command, count
+from suite.commands._common import Subparsers, add_cluster, command, count, duration
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.core.machine import Machine
     from suite.execution.measurement import Backend
-    from suite.formats.machine_toml import machine_from_table
+    from suite.execution.profiling.profiler import HostProfile
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,
@@ -29,16 +30,26 @@ def add(parsers: Any) -> None:
         " Leave the host alone meanwhile.",
         "  placebench profile two_cores --cpus 2\n"
         "  placebench profile two_cores --cpus 2 --task rnnlm --task inception_v3\n"
-        "  placebench profile my_gpus --backend session --gpus 2",
+        "  placebench profile my_gpus --backend session --gpus 2\n"
+        "  placebench profile busy_host --cpus 2 --wait 30",
     )
     parser.add_argument("name", help="the machine's name from now on")
     parser.add_argument("--backend", choices=("cluster", "session"), default="cluster")
-    parser.add_argument("--cluster", type=Path, metavar="FILE", help="the cluster's servers (TOML)")
+    add_cluster(parser)
     parser.add_argument("--cpus", type=count, default=1, help="CPUs: servers, or logical ones (1)")
     parser.add_argument("--gpus", type=count, default=0, help="GPUs (0)")
     parser.add_argument("--memory", help="of a CPU device (default: 90 %% of the host's, shared)")
     parser.add_argument("--gpu-memory", default="8 GB", help="of a GPU device (8 GB)")
     parser.add_argument("--task", action="append", default=[], help="time its operations, too")
+    parser.add_argument(
+        "--wait",
+        type=duration,
+        metavar="MINUTES",
+        help="on a busy host, measure on for so long until repeated measurements agree",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="write the profile even where they do not agree"
+    )
     parser.add_argument(
         "--output", type=Path, help="folder of the machine (default: in the cache, found by name)"
     )
@@ -51,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
     machine = _machine(arguments)
-    with make_backend(arguments.backend, machine, arguments.cluster) as backend:
+    expose = arguments.expose
+    with make_backend(arguments.backend, machine, arguments.cluster, expose=expose) as backend:
         path = _profile(arguments, machine, backend)
     print(f"wrote {path}")
     return 0
@@ -59,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _machine(arguments: argparse.Namespace) -> Machine:
     """The devices to measure, with figures that nothing uses."""
+    from suite.formats.machine_toml import machine_from_table
 
     kinds = ["cpu"] * arguments.cpus + ["gpu"] * arguments.gpus
     if not arguments.cpus:
@@ -81,29 +94,31 @@ def _machine(arguments: argparse.Namespace) -> Machine:
 
 def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> Path:
     from suite.core.paths import cache_folder
-    from suite.execution.profiling import profiler
+    from suite.execution.profiling.machine_file import machine_toml
     from suite.formats.atomic import atomic
 
     folder = arguments.output or cache_folder() / "machines"
-    figures, fits = [], {}
-    with tempfile.TemporaryDirectory(prefix="placebench-") as probes:
-        for i, device in enumerate(machine.devices):
-            figures.append(profiler.measure_device(backend, i, Path(probes)))
-            print(f"{device.name}: {figures[-1].peak_flops / 1e9:.1f} GFLOP/s", flush=True)
-        for s, t in profiler.pairs(machine):
-            link = profiler.measure_link(backend, s, t, Path(probes))
-            ends = profiler.measure_occupancy(backend, s, t, Path(probes))
-            fits[s, t] = link, ends
-            print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
+    profile = _measure(arguments, machine, backend)
+    for device, figures in zip(machine.devices, profile.devices, strict=True):
+        print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")
+    for (s, t), (link, ends) in profile.links.items():
+        print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
     _time_tasks(arguments.task, machine, backend, folder / f"{arguments.name}-ops")
     path: Path = folder / f"{arguments.name}.toml"
     dispatch = "stack" if backend.name == "cluster" else "fifo"
-    text = profiler.machine_toml(
-        arguments.name, machine, figures, fits, _source(arguments), dispatch
-    )
     with atomic(path) as temporary:
+        text = machine_toml(arguments.name, profile, _source(arguments), dispatch)
         temporary.write_text(text, encoding="utf-8")
     return path
+
+
+def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> HostProfile:
+    from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
+
+    patience = 60 * (arguments.wait or 0.0)
+    with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
+        profiler = Profiler(backend, machine, HostProbes(Path(folder)))
+        return profile_host(profiler, patience, arguments.force, partial(print, flush=True))
 
 
 def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Path) -> None:
@@ -113,19 +128,18 @@ def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Pa
     """
     from suite.capture.cache import load_graph
     from suite.execution.measurement import Step
-    from suite.execution.profiling import profiler
+    from suite.execution.profiling.op_times import OpTimes, measure_ops
+    from suite.execution.profiling.samples import ROUNDS
     from suite.formats.measured_costs import write_op_times
 
     devices = [*machine.cpus[:1], *machine.gpus[:1]]
     graphs = {task: load_graph(task) for task in tasks}
     steps = {task: Step.of_task(task) for task in tasks}
-    found: dict[tuple[str, int], list[profiler.OpTimes]] = {
-        key: [] for key in product(tasks, devices)
-    }
-    for _ in range(profiler.ROUNDS):
+    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(tasks, devices)}
+    for _ in range(ROUNDS):
         for (task, device), times in found.items():
             graph, step = graphs[task], steps[task]
-            times.append(profiler.measure_ops(backend, graph, step, device, machine.cpus[0]))
+            times.append(measure_ops(backend, graph, step, device, machine.cpus[0]))
     best = {key: min(times, key=lambda one: one.step_time) for key, times in found.items()}
     for (task, device), fastest in best.items():
         words = f"{fastest.step_time:.4g} s a step, traced times x {fastest.factor:.2f}"

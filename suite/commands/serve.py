@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
-from suite.commands._common import command, count
+from suite.commands._common import Subparsers, command, count
 from suite.core.errors import InputError
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,
@@ -19,10 +18,15 @@ def add(parsers: Any) -> None:
         "Run one TensorFlow server of a cluster file until interrupted, again after each crash."
         " It is unauthenticated and listens on every address: whoever reaches its port can run"
         " programs as you.",
-        "  placebench serve cluster.toml 1",
+        "  placebench serve cluster.toml 1 --expose",
     )
     parser.add_argument("cluster", type=Path, metavar="FILE", help="cluster file (TOML)")
     parser.add_argument("number", type=count, help="which of its servers, counted from 0")
+    parser.add_argument(
+        "--expose",
+        action="store_true",
+        help="required: says that a firewall keeps others from the server's port",
+    )
     parser.add_argument("--gpu", type=count, help="the GPU it is to have (default: none)")
 
 
@@ -30,17 +34,24 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from suite.execution.child import Child, ChildDied, Setup
     from suite.execution.cluster_file import read_cluster
+    from suite.execution.visible_gpus import PCI_ORDER, VISIBLE, visible_gpu
 
+    if not arguments.expose:
+        raise InputError(
+            "TensorFlow's servers are unauthenticated and listen on every address of this host:"
+            " whoever reaches their ports can run programs as you; with a firewall before them add"
+            " --expose"
+        )
     plan = read_cluster(arguments.cluster)
     if arguments.number >= len(plan.servers):
         raise InputError(f"{arguments.cluster} has servers 0..{len(plan.servers) - 1}")
     addresses = tuple(server.address for server in plan.servers)
-    visible = "" if arguments.gpu is None else str(arguments.gpu)
+    visible = "" if arguments.gpu is None else visible_gpu(arguments.gpu)
     setup = Setup(
         "suite.execution.server:serve",
         (addresses, arguments.number),
         plan.servers[arguments.number].cores,
-        (("CUDA_VISIBLE_DEVICES", visible), ("TF_CPU_ALLOCATOR_USE_BFC", "true")),
+        ((VISIBLE, visible), PCI_ORDER, ("TF_CPU_ALLOCATOR_USE_BFC", "true")),
     )
     while True:
         server = Child(f"server {arguments.number}", setup)

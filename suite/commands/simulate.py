@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from suite.commands._common import (
     MODELS,
+    Subparsers,
     about,
     add_placer_arguments,
     add_problem_arguments,
@@ -22,10 +23,11 @@ from suite.core.errors import InputError
 if TYPE_CHECKING:
     from suite.core.placement import Placement
     from suite.core.problem import Problem
+    from suite.search.placer import Placer
     from suite.simulator.semantics import Semantics
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,
@@ -80,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _placement(
-    arguments: argparse.Namespace, problem: Problem, placer: Any, semantics: Semantics
+    arguments: argparse.Namespace, problem: Problem, placer: Placer | None, semantics: Semantics
 ) -> Placement:
     from suite.formats.interchange import read_placement
     from suite.search.placer import Search

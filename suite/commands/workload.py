@@ -7,9 +7,9 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from suite.commands._common import command, count
+from suite.commands._common import Subparsers, command, count
 from suite.core.errors import InputError, Unsupported
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ EXAMPLES = """\
 """
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     summary = "Split workloads of Tarnawski et al. (dnn-partitioning JSON) by exact algorithms."
     parser = command(parsers, "workload", summary, EXAMPLES)

@@ -210,8 +210,13 @@ class Machine:
         return any(any(link.occupancy) for link in links)
 
     def with_gpus(self, count: int) -> Machine:
-        """Return the machine with its CPUs and its first ``count`` GPUs; InputError if too few."""
+        """Return the machine without its GPUs after the first ``count``; InputError if too few.
+
+        Devices of every other kind stay. So do links that name a GPU which goes: what they serve is
+        no longer asked for.
+        """
         if not 0 <= count <= len(self.gpus):
             raise InputError(f"machine {self.name} has {len(self.gpus)} GPUs, not {count}")
-        kept = set(self.cpus) | set(self.gpus[:count])
-        return replace(self, devices=tuple(d for i, d in enumerate(self.devices) if i in kept))
+        dropped = set(self.gpus[count:])
+        kept = tuple(d for i, d in enumerate(self.devices) if i not in dropped)
+        return replace(self, devices=kept)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 from suite.core.errors import InputError
@@ -13,12 +12,17 @@ from suite.formats.machine_toml import load_machine
 BACKENDS = ("session", "cluster")
 
 
-def make_backend(name: str, machine: Machine, cluster_file: Path | None = None) -> Backend:
-    """Start a backend for a machine; InputError where this host cannot be that machine."""
+def make_backend(
+    name: str, machine: Machine, cluster_file: Path | None = None, *, expose: bool = False
+) -> Backend:
+    """Start a backend for a machine; InputError where this host cannot be that machine.
+
+    ``expose`` allows servers that other hosts can reach (:mod:`suite.execution.cluster`).
+    """
     if name == "cluster":
         from suite.execution.cluster import ClusterBackend
 
-        return ClusterBackend(machine, cluster_file)
+        return ClusterBackend(machine, cluster_file, expose=expose)
     if name != "session":
         raise InputError(f"there is no backend {name!r}; one of {', '.join(BACKENDS)}")
     if cluster_file is not None:
@@ -28,22 +32,30 @@ def make_backend(name: str, machine: Machine, cluster_file: Path | None = None) 
     return SessionBackend(machine)
 
 
-@lru_cache(maxsize=1)
-def _kept(name: str, machine: str, gpus: int, cluster_file: str | None) -> Backend:
-    path = None if cluster_file is None else Path(cluster_file)
-    return make_backend(name, load_machine(machine).with_gpus(gpus), path)
+_Key = tuple[str, str, int, str | None, bool]
+_open: dict[_Key, Backend] = {}
+"""What open_backend made last: one entry at most."""
 
 
-_open: list[Backend] = []
-
-
-def open_backend(name: str, machine: str, gpus: int, cluster_file: str | None) -> Backend:
+def open_backend(
+    name: str, machine: str, gpus: int, cluster_file: str | None, expose: bool = False
+) -> Backend:
     """The backend for the first ``gpus`` GPUs of a machine, kept open until another is asked for.
 
     Raises InputError as :func:`make_backend` does.
     """
-    backend = _kept(name, machine, gpus, cluster_file)
-    for other in [b for b in _open if b is not backend]:
-        other.close()
-    _open[:] = [backend]
-    return backend
+    key = name, machine, gpus, cluster_file, expose
+    if key not in _open:
+        # The old one goes first: until its processes have ended, GPU memory that they hold looks
+        # taken to the new one, and cores and ports are shared.
+        close_backend()
+        path = None if cluster_file is None else Path(cluster_file)
+        wanted = load_machine(machine).with_gpus(gpus)
+        _open[key] = make_backend(name, wanted, path, expose=expose)
+    return _open[key]
+
+
+def close_backend() -> None:
+    """Close the backend that :func:`open_backend` keeps open, if there is one."""
+    while _open:
+        _open.popitem()[1].close()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from typing import Any
+
+from suite.core.child_python import child_environment, python_command, signal_name
 
 
 class ChildDied(RuntimeError):
@@ -43,19 +42,18 @@ class Child:
         self.name = name
         self.pipe, there = Pipe()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
-        command = [sys.executable, "-P", "-c", _COMMAND, str(there.fileno())]
         self.process = subprocess.Popen(
-            command,
+            python_command("-c", _COMMAND, str(there.fileno())),
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
             pass_fds=[there.fileno()],
-            env=os.environ | _ENVIRONMENT | {"PYTHONPATH": _path()} | dict(setup.environment),
+            env=_environment(dict(setup.environment)),
         )
         there.close()
         self.send(setup)
 
-    def send(self, message: Any) -> None:
+    def send(self, message: object) -> None:
         """Send any picklable message; what a dead child does not hear shows in receive."""
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(message)
@@ -80,7 +78,7 @@ class Child:
         except subprocess.TimeoutExpired:
             return "closed its pipe"
         if code < 0:
-            return f"died of {signal.Signals(-code).name}"
+            return f"died of {signal_name(-code)}"
         return f"ended with exit code {code}: {self._last_line()}"
 
     def _last_line(self) -> str:
@@ -118,12 +116,17 @@ _COMMAND = "from suite.execution.entry import main; main()"
 _ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
 """oneDNN's graph pass merges operations, so that what runs would not be what was placed."""
 
+_THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+"""What a planner in this process, or its user, set for itself: a step's threads are the machine's
+to say (:mod:`suite.execution.driver`, :mod:`suite.execution.server`)."""
+
+
+def _environment(changes: Mapping[str, str]) -> dict[str, str]:
+    inherited = child_environment(**_ENVIRONMENT)
+    return {k: v for k, v in inherited.items() if k not in _THREADS} | dict(changes)
+
 
 def memory_limit(size: int) -> tuple[tuple[str, str], ...]:
     """Environment in which TensorFlow's CPU allocator hands out ``size`` bytes, and keeps count."""
     megabytes = str(max(1, size // 2**20))
     return (("TF_CPU_ALLOCATOR_USE_BFC", "true"), ("TF_CPU_BFC_MEM_LIMIT_IN_MB", megabytes))
-
-
-def _path() -> str:
-    return os.pathsep.join(p for p in sys.path if p)

@@ -21,13 +21,11 @@ from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.network import private_network
 from suite.execution.request import Hardware, Ready, Request
 from suite.execution.runner import check_devices, measured
+from suite.execution.visible_gpus import PCI_ORDER, VISIBLE, visible_gpu
 
 HEALTH_LIMIT = 300.0
 """Seconds within which all servers must have started and answered."""
-_OPEN = (
-    "TensorFlow's servers are unauthenticated and listen on every address of this host; keep their"
-    " ports behind a firewall"
-)
+_OPEN = "TensorFlow's servers are unauthenticated and listen on every address of this host"
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,13 @@ class ClusterBackend(Backend):
 
     name = "cluster"
 
-    def __init__(self, machine: Machine, cluster_file: Path | None = None) -> None:
+    def __init__(
+        self, machine: Machine, cluster_file: Path | None = None, *, expose: bool = False
+    ) -> None:
         """Start servers on this host's cores, or as the cluster file says.
 
-        InputError when there are too few cores or servers, or they do not start. Warns when the
-        servers can be reached from other hosts.
+        InputError when there are too few cores or servers, or they do not start; and where the
+        servers could be reached from other hosts, which ``expose`` allows, with a warning.
         """
         kinds = [device.kind.upper() for device in machine.devices]
         for device in machine.devices:
@@ -64,6 +64,7 @@ class ClusterBackend(Backend):
                 f" {machine.name} {len(kinds)} devices; give one for each"
             )
         self._cores = own_cores(len(kinds)) if self._file_plan is None else []
+        self._expose = expose
         self._warned = False
         self._running: _Running | None = None
         self._running = self._started()
@@ -114,7 +115,8 @@ class ClusterBackend(Backend):
             stack.callback(holder.stop)
         network = None if holder is None else holder.process.pid
         plan = self._file_plan or _local_plan(self._cores)
-        self._warn(plan, network)
+        if network is None:
+            self._check_exposed(plan)
         addresses = tuple(server.address for server in plan.servers)
         servers = []
         for task, place in enumerate(plan.servers):
@@ -124,7 +126,7 @@ class ClusterBackend(Backend):
                 )
                 stack.callback(servers[-1].stop)
         hardware = Hardware(1, 0, addresses, plan.client)
-        environment = (("CUDA_VISIBLE_DEVICES", ""),)
+        environment = ((VISIBLE, ""),)
         function = "suite.execution.driver:drive"
         driver = Child(
             "the cluster's client", Setup(function, (hardware,), (), environment, network)
@@ -141,19 +143,30 @@ class ClusterBackend(Backend):
         self, task: int, place: ServerPlace, addresses: tuple[str, ...], network: int | None
     ) -> Setup:
         gpus = [i for i, kind in enumerate(self._kinds) if kind == "GPU"]
-        visible = str(gpus.index(task)) if task in gpus else ""
+        visible = visible_gpu(gpus.index(task)) if task in gpus else ""
         return Setup(
             "suite.execution.server:serve",
             (addresses, task),
             place.cores,
-            (("CUDA_VISIBLE_DEVICES", visible), *memory_limit(self._memory[task])),
+            ((VISIBLE, visible), PCI_ORDER, *memory_limit(self._memory[task])),
             network,
         )
 
-    def _warn(self, plan: ClusterPlan, network: int | None) -> None:
-        if network is None and not self._warned:
-            where = f" ({', '.join(plan.exposed)})" if plan.exposed else ""
-            warnings.warn(f"{_OPEN}{where}", stacklevel=4)
+    def _check_exposed(self, plan: ClusterPlan) -> None:
+        """Refuse, or warn once, of servers that are in no network of their own."""
+        where = f" ({', '.join(plan.exposed)})" if plan.exposed else ""
+        if not self._expose:
+            why = (
+                "a cluster file puts them into this host's network"
+                if self._file_plan is not None
+                else "this host allows no network namespace to keep them in"
+            )
+            raise InputError(
+                f"{_OPEN}{where}, and {why}: whoever reaches their ports can run programs as you;"
+                " with a firewall before them add --expose, or take backend session"
+            )
+        if not self._warned:
+            warnings.warn(f"{_OPEN}{where}; keep their ports behind a firewall", stacklevel=5)
             self._warned = True
 
     def close(self) -> None:

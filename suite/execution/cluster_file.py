@@ -5,16 +5,23 @@ from __future__ import annotations
 import ipaddress
 import os
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from suite.core.errors import InputError
 from suite.formats.schema import Fields, check_fields
 
 _FILE: Fields = {"client": (str,), "server": (list,)}
 _SERVER: Fields = {"address": (str,), "cores": (list,), "start": (bool,)}
+
+
+class _ServerTable(TypedDict):
+    """A ``[[server]]`` of the file, once its fields are checked."""
+
+    address: str
+    cores: NotRequired[list[int]]
+    start: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ def read_cluster(path: Path) -> ClusterPlan:
         raise InputError(f"{path}: {error}") from None
 
 
-def _server(entry: Mapping[str, Any], number: int) -> ServerPlace:
+def _server(entry: _ServerTable, number: int) -> ServerPlace:
     where = f"server {number}"
     check_fields(entry, _SERVER, ("address",), where)
     cores = entry.get("cores", [])

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
-from suite.capture.user_errors import told
+from suite.capture.describe_exception import describe_exception
 from suite.core.errors import InputError
 from suite.execution.child import Receive, Send
 from suite.execution.memory import peaks
 from suite.execution.placed import placed
 from suite.execution.request import Done, Failed, Hardware, Ready, Request, Started
 from suite.execution.statistics import trace_of
+from suite.execution.step_stats import StepStats
+from suite.execution.visible_gpus import free_megabytes, visible_gpu
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 def drive(receive: Receive, send: Send, hardware: Hardware) -> None:
     """Child: say which devices there are, then run one Request after another."""
     import tensorflow as tf
 
-    present = _gpus_present(hardware)
-    if hardware.gpus and not present:
-        send(Ready((), False, f"{hardware.gpus} GPUs are wanted, TensorFlow sees none here"))
+    try:
+        present = _gpus_present(hardware)
+        settings = config(hardware, present)
+    except InputError as error:
+        send(Ready((), False, str(error)))
         return
     target = _target(hardware) if hardware.workers else ""
-    settings = config(hardware, present)
     with tf.Graph().as_default(), tf.compat.v1.Session(target, config=settings) as session:
         names = tuple(device.name for device in session.list_devices())
     send(Ready(names, hardware.cpus > 1 or present < hardware.gpus))
@@ -40,20 +45,20 @@ def drive(receive: Receive, send: Send, hardware: Hardware) -> None:
         except InputError as error:
             send(Failed("error", str(error)))
         except Exception as error:
-            send(Failed("error", told(error)))
+            send(Failed("error", describe_exception(error)))
 
 
 _NOISE = r"Graph execution error|Detected at|Node:|Hint:|Original stack|<stack|\d+ root error"
 
 
-def _first_words(error: Any) -> str:
+def _first_words(error: tf.errors.OpError) -> str:
     """TensorFlow's message without the stack of the graph's construction and the hints."""
     lines = [line for line in error.message.splitlines() if re.match(r"\S|\s*\(\d+\)", line)]
     said = " ".join(line for line in lines if not re.match(_NOISE, line))
     return " ".join((said or error.message).split())[:500]
 
 
-def config(hardware: Hardware, present: int) -> Any:
+def config(hardware: Hardware, present: int) -> tf.compat.v1.ConfigProto:
     """A ``ConfigProto`` under which what is placed is what runs; ``present``: physical GPUs.
 
     No soft placement; none of Grappler's rewrites (layout, constant folding, remapping, ...) and
@@ -76,22 +81,22 @@ def config(hardware: Hardware, present: int) -> Any:
     if used < hardware.gpus:
         settings.gpu_options.visible_device_list = "0"
         settings.device_count["GPU"] = 1
-        share = 0.9 * _free_megabytes() / hardware.gpus
+        share = 0.9 * free_megabytes(visible_gpu(0)) / hardware.gpus
         virtual = settings.gpu_options.experimental.virtual_devices.add()
         virtual.memory_limit_mb.extend([share] * hardware.gpus)
     return settings
 
 
 def _gpus_present(hardware: Hardware) -> int:
+    """How many GPUs of this host TensorFlow sees; InputError where it sees none of those wanted."""
     import tensorflow as tf
 
-    return len(tf.config.list_physical_devices("GPU")) if hardware.gpus else 0
-
-
-def _free_megabytes() -> float:
-    """Free memory of the first GPU, by Nvidia's tool: TensorFlow tells only what it has taken."""
-    query = ["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits", "--id=0"]
-    return float(subprocess.run(query, capture_output=True, check=True).stdout)
+    if not hardware.gpus:
+        return 0
+    present = len(tf.config.list_physical_devices("GPU"))
+    if not present:
+        raise InputError(f"{hardware.gpus} GPUs are wanted, TensorFlow sees none here")
+    return present
 
 
 def _target(hardware: Hardware) -> str:
@@ -105,11 +110,11 @@ def _target(hardware: Hardware) -> str:
     return str(server.target)
 
 
-_KEPT: list[Any] = []
+_KEPT: list[object] = []
 """Servers live as long as the process."""
 
 
-def _run(request: Request, target: str, settings: Any, send: Send) -> Done:
+def _run(request: Request, target: str, settings: tf.compat.v1.ConfigProto, send: Send) -> Done:
     import tensorflow as tf
 
     step, timing = placed(request), request.timing
@@ -130,10 +135,11 @@ def _run(request: Request, target: str, settings: Any, send: Send) -> Done:
     return Done(tuple(times), tuple(outputs), *peaks(request, step.graph, statistics), traces)
 
 
-def _statistics(session: Any, fetches: Any) -> Any:
+def _statistics(session: tf.compat.v1.Session, fetches: object) -> StepStats:
     import tensorflow as tf
 
     options = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
     metadata = tf.compat.v1.RunMetadata()
     session.run(fetches, options=options, run_metadata=metadata)
-    return metadata.step_stats
+    step_stats: StepStats = metadata.step_stats
+    return step_stats

@@ -25,7 +25,7 @@ def main() -> None:
         join_network(setup.network_of)
     if setup.cores:
         os.sched_setaffinity(0, setup.cores)
-    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
     module, name = setup.function.split(":")
     code = 1
@@ -38,7 +38,7 @@ def main() -> None:
     os._exit(code)  # destructors of TensorFlow's servers wait for ever for dead peers
 
 
-def _listen(pipe: Connection[Any, Any], inbox: queue.SimpleQueue[Any]) -> None:
+def _listen(pipe: Connection[object, object], inbox: queue.SimpleQueue[object]) -> None:
     """Pass messages on; end the process when the parent has closed the pipe or is gone."""
     while True:
         try:

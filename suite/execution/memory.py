@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suite.execution.request import Request
+from suite.execution.step_stats import NodeStats, StepStats
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 ALLOCATOR, STATISTICS, UNKNOWN = "allocator", "step statistics", "unknown"
 
 
 def peaks(
-    request: Request, graph: Any, statistics: Sequence[Any]
+    request: Request, graph: tf.Graph, statistics: Sequence[StepStats]
 ) -> tuple[tuple[int | None, ...], str]:
     """Bytes of every device, and where they come from; the most over all traced steps.
 
@@ -37,7 +41,7 @@ def peaks(
     return tuple(found), source
 
 
-def resident_bytes(graph: Any, device_name: str) -> int:
+def resident_bytes(graph: tf.Graph, device_name: str) -> int:
     """Bytes of the variables and constants of a ``tf.Graph`` on a device."""
     import tensorflow as tf
 
@@ -53,7 +57,7 @@ def resident_bytes(graph: Any, device_name: str) -> int:
     return total
 
 
-def allocator_peak(statistics: Any, device_name: str) -> int | None:
+def allocator_peak(statistics: StepStats, device_name: str) -> int | None:
     """Most bytes the device's allocator had handed out when an operation ended; None: not told."""
     most = 0
     for node in _nodes(statistics, device_name):
@@ -61,7 +65,7 @@ def allocator_peak(statistics: Any, device_name: str) -> int | None:
     return most or None
 
 
-def recorded_peak(statistics: Any, device_name: str) -> int:
+def recorded_peak(statistics: StepStats, device_name: str) -> int:
     """Peak of the allocations and releases that the step's operations recorded, in bytes."""
     changes: dict[int, list[int]] = defaultdict(list)
     for node in _nodes(statistics, device_name):
@@ -73,5 +77,5 @@ def recorded_peak(statistics: Any, device_name: str) -> int:
     return max(0, int(np.cumsum([0, *ordered]).max()))
 
 
-def _nodes(statistics: Any, device_name: str) -> list[Any]:
+def _nodes(statistics: StepStats, device_name: str) -> list[NodeStats]:
     return [n for d in statistics.dev_stats if d.device == device_name for n in d.node_stats]

@@ -6,24 +6,27 @@ import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from suite.core.errors import InputError
 from suite.execution.request import Request
 from suite.execution.values import initial_value, input_value
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
     """What a session needs to run the step."""
 
-    graph: Any
+    graph: tf.Graph
     """``tf.Graph``; inputs are constants on the device of their placeholder."""
-    initialise: list[Any]
+    initialise: list[tf.Operation]
     """Operations that give the variables their first values, on the variables' devices."""
-    targets: list[Any]
+    targets: list[tf.Operation]
     """Operations that nothing reads: running them runs all."""
-    outputs: list[Any]
+    outputs: list[tf.Tensor]
     """The scalars among their outputs (the loss)."""
 
 
@@ -52,7 +55,7 @@ def device_of(request: Request) -> dict[str, str]:
     return dict(zip(request.step.op_names, names, strict=True))
 
 
-def read_graph_def(path: Path) -> Any:
+def read_graph_def(path: Path) -> tf.compat.v1.GraphDef:
     """Read a GraphDef, gzipped or not; InputError if it is not one."""
     import tensorflow as tf
     from google.protobuf.message import DecodeError
@@ -66,7 +69,7 @@ def read_graph_def(path: Path) -> Any:
     return graph_def
 
 
-def _set_devices(graph_def: Any, device: Mapping[str, str]) -> None:
+def _set_devices(graph_def: tf.compat.v1.GraphDef, device: Mapping[str, str]) -> None:
     nodes = [node.name for node in graph_def.node]
     if sorted(nodes) != sorted(device):
         raise InputError(
@@ -77,7 +80,7 @@ def _set_devices(graph_def: Any, device: Mapping[str, str]) -> None:
         node.device = device[node.name]
 
 
-def _set_inputs(graph_def: Any, seed: int) -> None:
+def _set_inputs(graph_def: tf.compat.v1.GraphDef, seed: int) -> None:
     """Turn placeholders into constants: a step begins with its inputs where they are wanted."""
     import tensorflow as tf
 
@@ -93,14 +96,14 @@ def _set_inputs(graph_def: Any, seed: int) -> None:
         node.attr["value"].tensor.CopyFrom(value)
 
 
-def _variables(operations: list[Any]) -> list[Any]:
+def _variables(operations: list[tf.Operation]) -> list[tf.Operation]:
     for op in operations:
         if op.type in ("Variable", "VariableV2"):
             raise InputError(f"{op.name!r} is a reference variable; use resource variables")
     return [op for op in operations if op.type == "VarHandleOp"]
 
 
-def _assign(variable: Any, seed: int) -> Any:
+def _assign(variable: tf.Operation, seed: int) -> tf.Operation:
     import tensorflow as tf
 
     with tf.device(variable.device), tf.name_scope("placebench/initial"):

@@ -9,6 +9,7 @@ from suite.execution.child import Child, ChildDied, Setup, await_all, memory_lim
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.request import Hardware, Ready, Request
 from suite.execution.runner import START_LIMIT, check_devices, measured
+from suite.execution.visible_gpus import PCI_ORDER, VISIBLE
 
 _JOB = "/job:localhost/replica:0/task:0/device:"
 
@@ -57,7 +58,7 @@ class SessionBackend(Backend):
             driver.stop()
 
     def _start(self) -> tuple[Child, bool]:
-        hidden = () if self._hardware.gpus else (("CUDA_VISIBLE_DEVICES", ""),)
+        hidden = (PCI_ORDER,) if self._hardware.gpus else ((VISIBLE, ""),)
         environment = (*hidden, *memory_limit(self._cpu_memory or 2**40))
         setup = Setup("suite.execution.driver:drive", (self._hardware,), environment=environment)
         driver = Child("the process that ran the step", setup)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from suite.execution.measurement import Trace
+from suite.execution.step_stats import NodeStats, StepStats
 
 _Event = tuple[float, float, int, str, str]
 """Start and end in seconds, device, operation, label."""
 
 
-def trace_of(statistics: Any, device_names: Sequence[str]) -> Trace:
+def trace_of(statistics: StepStats, device_names: Sequence[str]) -> Trace:
     """Turn one step's ``StepStats`` into a Trace.
 
     On a GPU the statistics of the device itself say when the host launched an operation; where
@@ -45,7 +45,7 @@ def _trace(events: list[_Event]) -> Trace:
     )
 
 
-def _span(node: Any) -> tuple[float, float]:
+def _span(node: NodeStats) -> tuple[float, float]:
     """Start and end in seconds; transfers carry microseconds alone."""
     if node.all_start_nanos:
         start = node.all_start_nanos + node.op_start_rel_nanos
@@ -54,7 +54,7 @@ def _span(node: Any) -> tuple[float, float]:
     return start / 1e6, (node.all_start_micros + node.op_end_rel_micros) / 1e6
 
 
-def _kernels(statistics: Any) -> Mapping[str, tuple[float, float]]:
+def _kernels(statistics: StepStats) -> Mapping[str, tuple[float, float]]:
     """Operation -> when its first kernel began and its last one ended."""
     spans: dict[str, tuple[float, float]] = {}
     for device in statistics.dev_stats:

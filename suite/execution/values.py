@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.errors import InputError
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 SCALAR = 0.001
 _PHILOX = 1
@@ -24,7 +27,7 @@ _FORWARDING = frozenset(
 )
 
 
-def input_value(placeholder: Any, seed: int) -> NDArray[Any]:
+def input_value(placeholder: tf.Operation, seed: int) -> NDArray[Any]:
     """Values of a placeholder (``tf.Operation``) of known shape: floats in 0 .. 1, valid indices.
 
     InputError where its type or shape allows none.
@@ -42,7 +45,7 @@ def input_value(placeholder: Any, seed: int) -> NDArray[Any]:
     raise InputError(f"input {tensor.name!r} is of type {dtype.name}; only numbers can be made up")
 
 
-def index_bound(tensor: Any) -> int:
+def index_bound(tensor: tf.Tensor) -> int:
     """How many rows the smallest table has that an integer tensor indexes; 2 where none is seen."""
     bounds, waiting, seen = [], [tensor], {tensor.name}
     while waiting:
@@ -56,7 +59,7 @@ def index_bound(tensor: Any) -> int:
     return min(bounds, default=2)
 
 
-def _rows(op: Any, indices: set[str]) -> int | None:
+def _rows(op: tf.Operation, indices: set[str]) -> int | None:
     """Rows of the table that ``op`` looks up with its second input, if that is one of indices."""
     if len(op.inputs) < 2 or op.inputs[1].name not in indices:
         return None
@@ -72,7 +75,7 @@ def _rows(op: Any, indices: set[str]) -> int | None:
     return None
 
 
-def initial_value(variable: Any, seed: int) -> Any:
+def initial_value(variable: tf.Operation, seed: int) -> tf.Tensor:
     """A tensor with the first value of a VarHandleOp, made on the current device."""
     import tensorflow as tf
 

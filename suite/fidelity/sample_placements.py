@@ -49,7 +49,7 @@ class Drawn:
 
 
 def draw(
-    problem: Problem, placements: int, seed: int, best: Mapping[str, dict[str, Any]] = BEST
+    problem: Problem, placements: int, seed: int, best: Mapping[str, Mapping[str, object]] = BEST
 ) -> list[Drawn]:
     """Draw about ``placements`` different placements of all kinds, always the same ones.
 
@@ -83,7 +83,7 @@ class _Deck:
         self.seen: set[str] = set()
         self.kept: list[Drawn] = []
 
-    def add(self, kind: str, devices: Ints, **about: Any) -> None:
+    def add(self, kind: str, devices: Ints, **about: object) -> None:
         """Keep a placement, int[ops], unless it is there already or runs out of memory."""
         placement = Placement.of(self.problem, devices)
         known = placement.hash in self.seen
@@ -142,7 +142,9 @@ def _allowed(problem: Problem, classes: Ints) -> Ints:
     return np.asarray(fitting[problem.graph.colocation], np.int32)
 
 
-def _answer(problem: Problem, name: str, parameters: dict[str, Any], seed: int) -> Iterator[Ints]:
+def _answer(
+    problem: Problem, name: str, parameters: Mapping[str, object], seed: int
+) -> Iterator[Ints]:
     """The placement of a placer, unless it declines such problems."""
     search = Search(problem, Simulator(problem), seed)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -51,10 +51,13 @@ def machine_from_table(table: Mapping[str, Any], where: str = "machine") -> Mach
     known = {"name", "source", "device", "link", "efficiency", "op_times", "dispatch"}
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
+    devices = tuple(_device(d, where) for d in _tables(table, "device", where))
+    links = tuple(_link(k, where) for k in _tables(table, "link", where))
+    _check_ends(devices, links, where)
     return Machine(
         name=str(table.get("name", Path(where).stem)),
-        devices=tuple(_device(d, where) for d in _tables(table, "device", where)),
-        links=tuple(_link(k, where) for k in _tables(table, "link", where)),
+        devices=devices,
+        links=links,
         efficiency=_efficiencies(table.get("efficiency", {}), where),
         source=str(table.get("source", "")),
         dispatch=str(table.get("dispatch", DISPATCH[0])),
@@ -125,6 +128,19 @@ def _link(table: Mapping[str, Any], where: str) -> Link:
             for k in sorted(optional & set(table))
         },
     )
+
+
+def _check_ends(devices: Sequence[Device], links: Sequence[Link], where: str) -> None:
+    """Refuse a link from or to what is no device: a slip there would leave it unused in silence."""
+    known = dict.fromkeys([d.name for d in devices] + [d.kind for d in devices])
+    for link in links:
+        for word, end in (("from", link.source), ("to", link.target)):
+            # The kinds that a placer may meet count even where this machine has none of them.
+            if end is not None and end not in (*known, "cpu", "gpu"):
+                raise InputError(
+                    f"{where}: a link is {word} {end!r}, which is no device; known:"
+                    f" {', '.join(known)}"
+                )
 
 
 def _efficiencies(

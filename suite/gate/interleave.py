@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from suite.core.child_python import python_command
 from suite.core.errors import InputError
 from suite.core.paths import ROOT
 from suite.gate.runs import round_folder
@@ -72,7 +73,7 @@ def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
 
 def _bench(side: Side, bench: str, number: int) -> None:
     output = round_folder(side.results, number).absolute()
-    command = [sys.executable, "-P", "-m", "suite.cli", "bench", *shlex.split(bench)]
+    command = python_command("-m", "suite.cli", "bench", *shlex.split(bench))
     # The checkout's own packages win over the installed ones.
     paths = [str(side.code), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +15,8 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from suite.core.child_python import child_environment, python_command, signal_name
 
 
 class NativeCrash(RuntimeError):
@@ -32,21 +33,15 @@ def call(
     messages. Raises NativeCrash when the child dies of a signal, raises an exception, or has not
     answered after ``timeout`` seconds.
     """
-    command = [
-        sys.executable,
-        "-P",
-        "-c",
-        "from suite.search.subprocess_call import _child; _child()",
-        function,
-    ]
-    path = os.pathsep.join(p for p in sys.path if p)
+    child = "from suite.search.subprocess_call import _child; _child()"
+    command = python_command("-c", child, function)
     try:
         done = subprocess.run(
             command,
             input=_pack(arguments),
             capture_output=True,
             timeout=timeout,
-            env=os.environ | {"PYTHONPATH": path},
+            env=child_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -58,7 +53,7 @@ def call(
     if done.returncode > 0:
         raise NativeCrash(f"{what} failed: {last}")
     number = -done.returncode
-    raise NativeCrash(f"{what} died with signal {number} ({signal.Signals(number).name}): {last}")
+    raise NativeCrash(f"{what} died with signal {number} ({signal_name(number)}): {last}")
 
 
 def _pack(arrays: Mapping[str, ArrayLike]) -> bytes:

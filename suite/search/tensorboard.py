@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import tensorflow as tf
+from suite.core.quiet_tensorflow import quiet_start
+
+with quiet_start():
+    import tensorflow as tf
 
 FLUSH = 10.0
 """Seconds until what was added is in the file."""

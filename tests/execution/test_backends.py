@@ -20,7 +20,7 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cluster():
-    with ClusterBackend(cpus(2)) as backend:
+    with ClusterBackend(cpus(2), expose=True) as backend:
         yield backend
 
 

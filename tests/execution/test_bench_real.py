@@ -14,7 +14,7 @@ def folder(tmp_path):
 
 def test_a_grid_is_run_for_real(folder):
     assert bench(folder, "--workers", "0").returncode == 0
-    real = bench(folder, "--backend", "cluster")
+    real = bench(folder, "--backend", "cluster", "--expose")
     assert real.returncode == 0, real.stderr
     assert "mine@cluster: 2 ok, 1 skipped" in real.stdout
     found = folder.glob("r/*/pair/0gpu/*/metis/*.json")
@@ -29,7 +29,7 @@ def test_a_grid_is_run_for_real(folder):
     assert sorted(measured["busy"]) == ["cpu:0", "cpu:1"]
     assert measured["virtual"] is False
     assert (folder / "r/mine@cluster/pair/machine.toml").read_text() == MACHINE
-    assert "0 to run" in bench(folder, "--backend", "cluster").stdout
+    assert "0 to run" in bench(folder, "--backend", "cluster", "--expose").stdout
 
 
 def test_a_host_that_cannot_be_the_machine_is_said_at_once(folder):

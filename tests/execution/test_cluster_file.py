@@ -33,14 +33,14 @@ def test_servers_started_elsewhere_are_used(tmp_path):
         f'[[server]]\naddress = "127.0.0.1:{first}"\ncores = [0]\n'
         f'[[server]]\naddress = "127.0.0.1:{second}"\nstart = false\n'
     )
-    command = [sys.executable, "-m", "suite.cli", "serve", str(path), "1"]
+    command = [sys.executable, "-m", "suite.cli", "serve", str(path), "1", "--expose"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     serving = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     try:
         assert serving.stdout.readline() == f"serving at 127.0.0.1:{second}\n".encode()
         timing = Timing(steps=2, discarded=1, traced=0, timeout=60)
         with pytest.warns(UserWarning, match="unauthenticated"):
-            cluster = ClusterBackend(cpus(2), path)
+            cluster = ClusterBackend(cpus(2), path, expose=True)
         with cluster:
             assert len(cluster.processes) == 1
             result = cluster.measure(small.step, np.asarray(small.graph.colocation) % 2, timing)

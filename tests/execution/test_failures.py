@@ -49,7 +49,7 @@ def gone(processes, seconds=10.0):
 def test_a_killed_server_is_an_error_at_once_and_the_next_cell_runs(tmp_path):
     long, small = chain(tmp_path, 1500, 200), layers(tmp_path)
     devices = np.arange(long.graph.n_ops) % 2
-    with ClusterBackend(cpus(2)) as cluster:
+    with ClusterBackend(cpus(2), expose=True) as cluster:
         servers, killed = cluster.processes, []
         assert not os.sched_getaffinity(servers[0]) & os.sched_getaffinity(servers[1])
 
@@ -59,7 +59,7 @@ def test_a_killed_server_is_an_error_at_once_and_the_next_cell_runs(tmp_path):
 
         threading.Timer(3, kill).start()
         result = cluster.measure(long.step, devices, QUICK)
-        assert time.monotonic() - killed[0] < 3
+        assert time.monotonic() - killed[0] < QUICK.timeout / 4  # it is not waited for
         assert result.status == "error"
         assert result.reason == "server 1 died of SIGKILL"
         assert gone(servers)
@@ -96,7 +96,7 @@ def test_no_process_outlives_its_parent(end):
         "from small_steps import cpus\n"
         "from suite.execution.cluster import ClusterBackend\n"
         "import time\n"
-        "cluster = ClusterBackend(cpus(2))\n"
+        "cluster = ClusterBackend(cpus(2), expose=True)\n"
         "print('up', flush=True)\n"
         "time.sleep(60)\n"
     )

@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     prepare(folder, PLACERS)
     assert bench(folder, "--backend", "session").returncode == 0
-    assert bench(folder, "--backend", "cluster", "--only", "metis").returncode == 0
+    assert bench(folder, "--backend", "cluster", "--expose", "--only", "metis").returncode == 0
     shutil.copytree(ROOT / "results" / "published", folder / "r" / "published")
     return folder
 

@@ -123,9 +123,17 @@ def test_inconsistent_files_are_refused_by_name(tmp_path, changes):
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
-    """A cache folder that holds one captured task."""
+    """A cache folder that holds one captured task.
+
+    It was captured from a working folder in which a user has a ``suite`` and ``models`` of theirs.
+    """
+    theirs = tmp_path_factory.mktemp("theirs")
+    for package in ("suite", "models"):
+        (theirs / package).mkdir()
+        (theirs / package / "__init__.py").write_text("raise SystemExit('not ours')")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLACEBENCH_CACHE", str(tmp_path_factory.mktemp("cache") / "new"))
+        patch.chdir(theirs)
         assert missing([TASK, TASK]) == [TASK]
         load_graph(TASK)
         yield

@@ -56,6 +56,20 @@ def test_with_gpus_keeps_the_cpu():
         machine_from_table(table()).with_gpus(3)
 
 
+def test_with_gpus_keeps_devices_of_other_kinds():
+    devices = [*table()["device"], {"name": "tpu:0", "kind": "tpu", **DEVICE}]
+    machine = machine_from_table(table(device=devices))
+    assert [d.name for d in machine.with_gpus(1).devices] == ["cpu:0", "gpu:0", "tpu:0"]
+
+
+def test_links_of_gpus_that_go_may_stay():
+    links = [
+        {"bandwidth": 1e10, "latency": 1e-5},
+        {"bandwidth": 3e10, "latency": 0, "from": "gpu:1", "to": "gpu:0"},
+    ]
+    assert machine_from_table(table(link=links)).with_gpus(1).n_devices == 2
+
+
 @pytest.mark.parametrize("name", known_machines())
 def test_every_machine_loads_and_cites_its_source(name):
     machine = load_machine(name)
@@ -70,6 +84,14 @@ def test_every_machine_loads_and_cites_its_source(name):
         ({"link": []}, "no .*link.* serves cpu:0 -> gpu:0"),
         ({"link": [{"bandwidth": 0, "latency": 0}]}, "bandwidth is 0"),
         ({"link": [{"bandwidth": 1, "latency": 0, "channel": "bus"}]}, "channel is 'bus'"),
+        (
+            {"link": [{"bandwidth": 1, "latency": 0, "from": "gpu:9"}]},
+            "a link is from 'gpu:9', which is no device; known: cpu:0, gpu:0, gpu:1",
+        ),
+        (
+            {"link": [{"bandwidth": 1, "latency": 0, "to": "gpus"}]},
+            "a link is to 'gpus', which is no device",
+        ),
         ({"device": [{"name": "a", "kind": "cpu"}]}, "device a has no memory"),
         (
             {"device": [{"name": "a", "kind": "cpu", **DEVICE, "memory": "12 XB"}]},

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suite.core.arrays import Ints
+from suite.core.quiet_tensorflow import quiet_start
 from suite.execution.measurement import Step
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +30,12 @@ class Probe:
         return np.where(self.second, second, first)
 
 
-def _probe(folder: Path, name: str, build: Callable[[Any], None]) -> Probe:
-    import tensorflow as tf
+def _probe(folder: Path, name: str, build: Callable[[], None]) -> Probe:
+    with quiet_start():
+        import tensorflow as tf
 
     with tf.Graph().as_default() as graph:
-        build(tf)
+        build()
     path = folder / f"{name}.pb"
     path.write_bytes(graph.as_graph_def().SerializeToString())
     names = tuple(op.name for op in graph.get_operations())
@@ -38,16 +43,20 @@ def _probe(folder: Path, name: str, build: Callable[[Any], None]) -> Probe:
     return Probe(Step(path, names), second)
 
 
-def _filled(tf: Any, shape: list[int]) -> Any:
+def _filled(shape: list[int]) -> tf.Tensor:
     """A tensor made at run time (an input's value is known in advance, a Fill's is not)."""
+    import tensorflow as tf
+
     return tf.fill(shape, tf.compat.v1.placeholder(tf.float32, [], name="edge"), name="filled")
 
 
 def products(folder: Path, size: int, count: int) -> Probe:
     """A chain of ``count`` products ``product_i`` of square matrices."""
 
-    def build(tf: Any) -> None:
-        matrix = result = _filled(tf, [size, size])
+    def build() -> None:
+        import tensorflow as tf
+
+        matrix = result = _filled([size, size])
         for i in range(count):
             result = tf.matmul(result, matrix, name=f"product_{i}")
 
@@ -57,8 +66,10 @@ def products(folder: Path, size: int, count: int) -> Probe:
 def sums(folder: Path, elements: int, count: int) -> Probe:
     """``count`` sums ``sum_i`` of two vectors, one after another."""
 
-    def build(tf: Any) -> None:
-        vector = result = _filled(tf, [elements])
+    def build() -> None:
+        import tensorflow as tf
+
+        vector = result = _filled([elements])
         for i in range(count):
             result = tf.add(result, vector, name=f"sum_{i}")
 
@@ -68,8 +79,10 @@ def sums(folder: Path, elements: int, count: int) -> Probe:
 def convolutions(folder: Path, count: int) -> Probe:
     """``count`` convolutions ``convolution_i``: 3 x 3, 64 channels, 8 images of 32 x 32."""
 
-    def build(tf: Any) -> None:
-        result = _filled(tf, [8, 32, 32, 64])
+    def build() -> None:
+        import tensorflow as tf
+
+        result = _filled([8, 32, 32, 64])
         kernel = tf.fill([3, 3, 64, 64], result[0, 0, 0, 0], name="kernel")
         for i in range(count):
             result = tf.nn.conv2d(result, kernel, 1, "SAME", name=f"convolution_{i}")
@@ -84,8 +97,10 @@ CONVOLUTION_FLOPS = 2.0 * 8 * 32 * 32 * 64 * 64 * 9
 def small_ops(folder: Path, kind: str, count: int) -> Probe:
     """A chain of ``count`` operations on one number: ``launched`` (Neg) or ``host`` (Identity)."""
 
-    def build(tf: Any) -> None:
-        result = _filled(tf, [1])
+    def build() -> None:
+        import tensorflow as tf
+
+        result = _filled([1])
         make = tf.negative if kind == "launched" else tf.identity
         for i in range(count):
             result = make(result, name=f"{kind}_{i}")
@@ -96,8 +111,10 @@ def small_ops(folder: Path, kind: str, count: int) -> Probe:
 def hops(folder: Path, size: int, count: int) -> Probe:
     """``count`` transfers of ``size`` bytes there, each begun by an empty signal back."""
 
-    def build(tf: Any) -> None:
-        source, signal = _filled(tf, [max(1, size // 4)]), None
+    def build() -> None:
+        import tensorflow as tf
+
+        source, signal = _filled([max(1, size // 4)]), None
         for i in range(count):
             with tf.control_dependencies([] if signal is None else [signal]):
                 sent = tf.identity(source, name=f"sent_{i}")
@@ -115,11 +132,13 @@ def beside(folder: Path, size: int, products: int, transfers: int, receiving: bo
     receiver's, which is sent to as fast as it goes.
     """
 
-    def build(tf: Any) -> None:
+    def build() -> None:
+        import tensorflow as tf
+
         where = "there" if receiving else "here"
         with tf.name_scope(where):
-            matrix = result = _filled(tf, [BESIDE, BESIDE])
-        source = _filled(tf, [max(1, size // 4)])
+            matrix = result = _filled([BESIDE, BESIDE])
+        source = _filled([max(1, size // 4)])
         for i in range(products):
             result = tf.matmul(result, matrix, name=f"{where}/product_{i}")
             for j in range(transfers):

@@ -16,7 +16,7 @@ _NOT_THEIRS = (
 )
 
 
-def told(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """Return ``Type: message (file:line)``, the line being the last one in the user's own code."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]

@@ -1,0 +1,123 @@
+"""What a Keras model takes: from its symbolic inputs, or from the call that built it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from suite.capture.load_model import Options
+from suite.core.errors import InputError
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+
+Tensors = Sequence["tf.Tensor"]
+
+
+@dataclass(frozen=True, eq=False)
+class KerasInputs:
+    """The inputs of a model as a flat list, and how to call the model on such a list."""
+
+    specs: list[tf.TensorSpec]
+    call: Callable[[Tensors], object]
+    """Calls the model, in training."""
+    source: str
+    """In words, empty where the model says its inputs itself."""
+
+    def __str__(self) -> str:
+        """The choice, in words."""
+        shapes = ", ".join(f"{spec.name} {spec.shape}" for spec in self.specs)
+        return f"inputs {shapes}{f' ({self.source})' if self.source else ''}"
+
+
+def inputs_of(network: keras.Model, name: str, options: Options) -> KerasInputs:
+    """Find the inputs of a model, open dimensions filled in from ``options``.
+
+    A functional or Sequential model has symbolic inputs. A subclassed one has none, but where it
+    was called on data, Keras recorded the shapes with which it was built. InputError without both.
+    """
+    symbolic = list(getattr(network, "inputs", None) or ())
+    return _symbolic(network, symbolic, options) if symbolic else _built(network, name, options)
+
+
+def _symbolic(
+    network: keras.Model, tensors: Sequence[keras.KerasTensor], options: Options
+) -> KerasInputs:
+    import keras
+    import tensorflow as tf
+
+    options.check_names([tensor.name for tensor in tensors])
+    specs = [tf.TensorSpec(options.shape(t.name, t.shape), t.dtype, t.name) for t in tensors]
+    structure = getattr(network, "input", tensors[0])  # a Sequential need not have it
+
+    def call(flat: Tensors) -> object:
+        return network(keras.tree.pack_sequence_as(structure, list(flat)), training=True)
+
+    return KerasInputs(specs, call, "")
+
+
+def _built(network: keras.Model, name: str, options: Options) -> KerasInputs:
+    import keras
+    import tensorflow as tf
+
+    built = network.get_build_config() or {}
+    # One argument, perhaps a list or a dict of tensors; or several, by name.
+    one = built.get("input_shape")
+    arguments = {"input": one} if one is not None else _named(built.get("shapes_dict") or {})
+    shapes = [
+        (path, shape) for key, entry in arguments.items() for path, shape in _leaves(key, entry)
+    ]
+    if not shapes:
+        raise InputError(
+            f"{name} does not say its inputs; build it with keras.Input, or call it once on data"
+            " before you return it"
+        )
+    options.check_names([path for path, _ in shapes])
+    specs = []
+    for path, shape in shapes:
+        given = options.batch is not None or path in options.inputs
+        known = (None, *shape[1:]) if given and shape else shape
+        specs.append(tf.TensorSpec(options.shape(path, known), network.input_dtype, path))
+    structure = {key: _marked(entry) for key, entry in arguments.items()}
+
+    def call(flat: Tensors) -> object:
+        packed = keras.tree.pack_sequence_as(structure, list(flat))
+        return (
+            network(packed["input"], training=True)
+            if one is not None
+            else network(**packed, training=True)
+        )
+
+    return KerasInputs(specs, call, "the shapes of the call that built it")
+
+
+def _named(shapes: Mapping[str, object]) -> dict[str, object]:
+    """Keras calls the shape of argument ``x`` ``x_shape``; an argument left out has none."""
+    return {k.removesuffix("_shape"): shape for k, shape in shapes.items() if shape is not None}
+
+
+def _is_shape(entry: object) -> bool:
+    return isinstance(entry, list | tuple) and all(d is None or isinstance(d, int) for d in entry)
+
+
+def _leaves(path: str, entry: object) -> Iterator[tuple[str, tuple[int | None, ...]]]:
+    """Every shape of a structure, in Keras' order, with a name for the input it is of."""
+    if isinstance(entry, list | tuple) and _is_shape(entry):
+        yield path, tuple(entry)
+    elif isinstance(entry, Mapping):
+        for key in sorted(entry):
+            yield from _leaves(f"{path}_{key}", entry[key])
+    elif isinstance(entry, list | tuple):
+        for i, inner in enumerate(entry):
+            yield from _leaves(f"{path}_{i}", inner)
+
+
+def _marked(entry: object) -> object:
+    """The structure with one leaf for each shape: a tuple would be taken apart."""
+    if _is_shape(entry):
+        return 0
+    if isinstance(entry, Mapping):
+        return {key: _marked(inner) for key, inner in entry.items()}
+    return [_marked(inner) for inner in entry] if isinstance(entry, list | tuple) else 0

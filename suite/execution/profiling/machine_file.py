@@ -1,0 +1,54 @@
+"""What was measured, as a machine's TOML file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+
+from suite.core.machine import Device
+from suite.execution.profiling.devices import DeviceFigures
+from suite.execution.profiling.profiler import HostProfile
+
+Entries = dict[str, str | int | float]
+
+
+def machine_toml(name: str, profile: HostProfile, source: str, dispatch: str) -> str:
+    """The machine as a TOML file; its ``op_times`` are in a folder of its name."""
+    machine, figures = profile.machine, profile.devices
+    lines = [f"# repeated measurements differ by {profile.disagreement:.1%} (median)"]
+    lines += [f"name = {json.dumps(name)}", f"source = {json.dumps(source)}"]
+    lines += [f"op_times = {json.dumps(f'{name}-ops')}", f"dispatch = {json.dumps(dispatch)}"]
+    for device, found in zip(machine.devices, figures, strict=True):
+        lines += ["", "[[device]]", *_lines(_device_entries(device, found))]
+    for kind in dict.fromkeys(device.kind for device in machine.devices):
+        first = next(f for d, f in zip(machine.devices, figures, strict=True) if d.kind == kind)
+        lines += ["", f"[efficiency.{kind}]", f"convolution = {first.convolution:.4g}"]
+    for (s, t), (fit, ends) in profile.links.items():
+        entries: Entries = {"from": machine.devices[s].name, "to": machine.devices[t].name}
+        entries |= {"bandwidth": fit.bandwidth, "latency": fit.latency, "channel": "pair"}
+        occupied = {k: v for k, v in asdict(ends).items() if k != "error" and 0 < v < np.inf}
+        lines += ["", "[[link]]"]
+        lines += [f"# fitted within {fit.error:.1%}, occupancy {ends.error:.1%} (root mean square)"]
+        lines += _lines(entries | occupied)
+    return "\n".join(lines) + "\n"
+
+
+def _device_entries(device: Device, figures: DeviceFigures) -> Entries:
+    return {
+        "name": device.name,
+        "kind": device.kind,
+        "memory": device.memory,
+        "peak_flops": figures.peak_flops,
+        "memory_bandwidth": figures.memory_bandwidth,
+        "launch_overhead": figures.launch_overhead,
+        "host_overhead": figures.host_overhead,
+    }
+
+
+def _lines(values: Entries) -> list[str]:
+    return [
+        f"{key} = {value:.4g}" if isinstance(value, float) else f"{key} = {json.dumps(value)}"
+        for key, value in values.items()
+    ]

@@ -1,0 +1,46 @@
+"""The time of every operation of a task on one device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suite.core.arrays import Floats
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.execution.measurement import Backend, Step, Timing
+
+_TIMING = Timing(steps=15, discarded=5, traced=5, timeout=600)
+
+
+@dataclass(frozen=True, eq=False)
+class OpTimes:
+    """Seconds of a task's operations on one device."""
+
+    seconds: Floats
+    """float64[ops]: NaN where it was not seen."""
+    step_time: float
+    """Seconds of the whole step, untraced."""
+    factor: float
+    """What every traced time was multiplied with, so that they add up to the step."""
+
+
+def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: int) -> OpTimes:
+    """Run a whole step on one device (what has no GPU kernel on ``cpu``) and time its operations.
+
+    Tracing slows operations down and leaves out the executor's dispatch, so traced times are scaled
+    by one factor: their sum becomes the untraced step time.
+    """
+    kernels = np.ones(graph.n_classes, np.bool_)
+    np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
+    on_gpu = "GPU:" in backend.device_names[device]
+    devices = np.where(kernels[graph.colocation] | (not on_gpu), device, cpu)
+    result = backend.measure(step, devices, _TIMING)
+    if result.status != "ok" or result.step_time is None:
+        raise InputError(f"profiling {graph.name} failed ({result.status}): {result.reason}")
+    traced = np.array([trace.op_seconds(graph.op_names) for trace in result.traces])
+    seconds = np.maximum(np.median(traced, axis=0), 1e-9)
+    seconds[devices != device] = np.nan
+    factor = 1.0 if on_gpu else result.step_time / float(np.nansum(seconds))
+    return OpTimes(seconds * factor, result.step_time, factor)

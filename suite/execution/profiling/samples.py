@@ -1,0 +1,41 @@
+"""Repeated measurements of the same things, and how far they agree."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+ROUNDS = 3
+"""How often everything is measured, one round after another: a host that others disturb does so for
+seconds to minutes, which then spoils one round of each thing, not all of one thing."""
+ALLOWED = 0.1
+"""By how much rounds may differ, in the median, on a host that is quiet enough."""
+
+Key = tuple[str | int, ...]
+"""What was measured: of which device or devices, of which size."""
+
+
+class Samples:
+    """Seconds by what was measured, one number a round."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[Key, list[float]] = defaultdict(list)
+
+    def add(self, key: Key, seconds: float) -> None:
+        """Add the number of one more round."""
+        self._seconds[key].append(seconds)
+
+    def least(self, *key: str | int) -> float:
+        """The fastest round: what others do to a host only ever adds time."""
+        return min(self._seconds[key])
+
+    @property
+    def disagreement(self) -> float:
+        """By how much the fastest rounds differ, as a share of the fastest: 0.1 is 10 %.
+
+        Of each thing the :data:`ROUNDS` fastest rounds count, so that more rounds make up for
+        disturbed ones; of all things the median.
+        """
+        best = [sorted(rounds)[:ROUNDS] for rounds in self._seconds.values()]
+        return float(np.median([rounds[-1] / rounds[0] - 1 for rounds in best])) if best else 0.0

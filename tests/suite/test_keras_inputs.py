@@ -1,0 +1,101 @@
+"""Subclassed Keras models whose shapes Keras knows, and files that carry Python code."""
+
+import keras
+import numpy as np
+import pytest
+
+from suite.capture.from_keras import capture_file, capture_keras
+from suite.capture.load_model import Options
+from suite.cli import main
+from suite.core.errors import InputError
+
+SAID = "(the shapes of the call that built it)"
+
+
+class Dense(keras.Model):
+    """One dense layer, no build method."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(3)
+
+    def call(self, x):
+        return self.dense(x)
+
+
+class Pair(Dense):
+    """Takes a list of two tensors."""
+
+    def call(self, pair):
+        first, second = pair
+        return self.dense(first) + self.dense(second)
+
+
+class TwoArguments(Dense):
+    """Takes two tensors and says how it is built from them."""
+
+    def build(self, a_shape, b_shape):
+        self.dense.build(a_shape)
+
+    def call(self, a, b):
+        return self.dense(a) * b
+
+
+def called(model, *data):
+    model(*data)
+    return model
+
+
+def chosen(model, **options):
+    return capture_keras(model, "model", Options(**options)).metadata["choices"][0]
+
+
+def test_a_model_that_was_called_on_data_has_the_shapes_of_that_call():
+    model = called(Dense(), np.zeros((4, 6)))
+    assert chosen(model) == f"inputs input (4, 6) {SAID}"
+    assert chosen(model, batch=8) == f"inputs input (8, 6) {SAID}"
+    assert chosen(model, inputs={"input": (5, 6)}) == f"inputs input (5, 6) {SAID}"
+    with pytest.raises(InputError, match="there is no input 'x'; inputs: input"):
+        chosen(model, inputs={"x": (5, 6)})
+
+
+def test_several_tensors_keep_their_structure():
+    pair = called(Pair(), [np.zeros((4, 6)), np.zeros((4, 6))])
+    assert chosen(pair) == f"inputs input_0 (4, 6), input_1 (4, 6) {SAID}"
+    two = called(TwoArguments(), np.zeros((4, 6)), np.zeros((4, 3)))
+    assert chosen(two, batch=2) == f"inputs a (2, 6), b (2, 3) {SAID}"
+
+
+def test_a_model_that_was_never_called_is_told_how_to_mend_it():
+    with pytest.raises(InputError, match="or call it once on data before you return it"):
+        capture_keras(Dense(), "model", Options())
+
+
+@pytest.fixture
+def lambda_file(tmp_path):
+    """A saved model with Python code in it."""
+    x = keras.Input((4,))
+    network = keras.Model(x, keras.layers.Lambda(lambda y: y * 2)(keras.layers.Dense(2)(x)))
+    network.save(tmp_path / "net.keras")
+    return str(tmp_path / "net.keras")
+
+
+def test_python_code_in_a_file_needs_the_users_word(lambda_file):
+    with pytest.raises(InputError, match=r"holds Python code .*; if you know .* add --trust$"):
+        capture_file(lambda_file, Options(batch=2))
+    assert capture_file(lambda_file, Options(batch=2, trust=True)).n_ops
+
+
+@pytest.mark.parametrize("suffix", ["h5", "hdf5"])
+def test_hdf5_needs_the_users_word_before_anything_is_loaded(tmp_path, suffix, capsys):
+    path = tmp_path / f"net.{suffix}"
+    path.write_bytes(b"not even a model")
+    assert main(["graph", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith(" or add --trust if you know who made it\n")
+    assert len(said.splitlines()) == 1
+
+
+def test_trust_is_for_keras_files_alone(capsys):
+    assert main(["graph", "nmt_2", "--trust"]) == 2
+    assert "--trust is for Keras models in files; leave it out" in capsys.readouterr().err
