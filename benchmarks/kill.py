@@ -28,8 +28,10 @@ from suite.bench.record import deterministic_part, read_devices, read_record
 ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-P", "-m", "suite.cli", "bench"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests/plugin"), str(ROOT)])}
-SHARE = 1 / 3
+SHARE = 1 / 2
 """Of the seconds of an undisturbed run: the latest instant of a kill."""
+SEARCHES, STEPS = 8, 40
+CELLS = 2 * SEARCHES
 GRID = """
 machine = "k40"
 [budget]
@@ -41,18 +43,20 @@ graph = "{graph}"
 [[placer]]
 name = "mutation"
 seeds = {searches}
-parameters = {{ steps = 60, seconds = 0.03 }}
+parameters = {{ steps = {steps}, seconds = 0.03 }}
 [[placer]]
 name = "slow"
 seeds = {searches}
-parameters = {{ seconds = 0.5 }}
+parameters = {{ seconds = 0.3 }}
 """
 
 
-def write_grid(folder: Path, searches: int) -> Path:
-    """A grid of twice ``searches`` cells on the smoke graph."""
+def write_grid(folder: Path) -> Path:
+    """The grid, on the smoke graph."""
     path = folder / "g.toml"
-    path.write_text(GRID.format(graph=ROOT / "suite/grids/smoke.json", searches=searches))
+    path.write_text(
+        GRID.format(graph=ROOT / "suite/grids/smoke.json", searches=SEARCHES, steps=STEPS)
+    )
     return path
 
 
@@ -141,26 +145,28 @@ def torture(kills: int, folder: Path, chance: random.Random) -> Tally:
     """Kill runs until there were that many kills, then let one finish; check all the while."""
     tally, number = Tally(), 0
     start = time.monotonic()
-    bench(write_grid(folder, 12), folder / "calm").communicate()
+    bench(write_grid(folder), folder / "calm").communicate()
     most = SHARE * (time.monotonic() - start)
     while tally.kills < kills:
         number += 1
-        grid, results = write_grid(folder, 12), folder / f"round{number}"
+        grid, results = write_grid(folder), folder / f"round{number}"
         before: dict[Path, bytes] = {}
-        while tally.kills < kills and len(before) < 24:
+        while tally.kills < kills and len(before) < CELLS:
             disturb(bench(grid, results), most, chance, tally)
             after = whole(results)
             tally["finished records lost or changed"] += sum(
                 after.get(path) != content for path, content in before.items()
             )
             before = after
-            print(f"{tally.kills} kills, round {number}, {len(before)} of 24 cells", flush=True)
+            print(
+                f"{tally.kills} kills, round {number}, {len(before)} of {CELLS} cells", flush=True
+            )
         last = bench(grid, results)
         last.communicate()
         tally["last runs that failed"] += last.returncode != 0
         check_end(results, tally)
         tally["records unlike an undisturbed run's"] += unlike(results, folder / "calm")
-        tally["cells"] += 24
+        tally["cells"] += CELLS
     return tally
 
 
@@ -170,7 +176,7 @@ def check_end(results: Path, tally: Tally) -> None:
     tally["checkpoints left"] += len(list(results.rglob("*.checkpoint.npz")))
     for path in results.rglob("mutation/seed*.csv"):
         steps = [int(line.split(",")[0]) for line in path.read_text().splitlines()[1:]]
-        tally["logs with a step missing or twice"] += steps != list(range(1, 61))
+        tally["logs with a step missing or twice"] += steps != list(range(1, STEPS + 1))
     for path in results.rglob("seed*.json"):
         tally["cells that are not finished"] += read_record(path)["status"] not in ("ok", "oom")
 
@@ -189,9 +195,9 @@ def unlike(results: Path, calm: Path) -> int:
 
 TEXT = """# Killing a bench
 
-`python -P benchmarks/kill.py {kills}`: a grid of 24 cells (12 searches of 60 steps with a
-checkpoint at every step, and 12 cells that wait half a second) is killed with `kill -9` at random
-instants in the first third of what it takes undisturbed, and run again until all is finished; then
+`python -P benchmarks/kill.py {kills}`: a grid of 16 cells (8 searches of 40 steps with a
+checkpoint at every step, and 8 cells that wait a moment) is killed with `kill -9` at random
+instants in the first half of what it takes undisturbed, and run again until all is finished; then
 the next round begins. After every kill all that lies in the results folder is read back.
 
 | | |
