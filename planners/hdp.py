@@ -10,7 +10,7 @@ loop in planners/policy_gradient/. An operation is a colocation class here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -127,7 +127,7 @@ class HDP:
         placer = self.placer(embedding, graph.devices, rng)
         return self.joint(graph, grouper, placer), grouper.groups
 
-    def grouper(self, graph: ClassGraph, rng: np.random.Generator) -> Grouper | FixedGrouping:
+    def grouper(self, graph: ClassGraph, rng: np.random.Generator) -> Grouping:
         """Create the Grouper."""
         return Grouper(op_features(graph, self), graph.types, self.groups, self, rng)
 
@@ -139,9 +139,7 @@ class HDP:
         """Create the Placer."""
         return Placer(embed, devices, self, rng)
 
-    def joint(
-        self, graph: ClassGraph, grouper: Grouper | FixedGrouping, placer: Placer
-    ) -> JointPolicy:
+    def joint(self, graph: ClassGraph, grouper: Grouping, placer: Placer) -> JointPolicy:
         """Join the networks."""
         return JointPolicy(graph, grouper, placer, self)
 
@@ -239,6 +237,9 @@ class Grouper:
         return picked, {"grouper_entropy": entropy}
 
 
+Grouping = Grouper | FixedGrouping
+
+
 class GroupEmbedding:
     """What the Placer sees of a group: type counts, summed output shapes, adjacent groups."""
 
@@ -300,9 +301,7 @@ class Placer:
         self.encoder = Bidirectional(embed.width, units, forget_bias, rng)
         self.decoder = Decoder(devices, units, forget_bias, rng)
         self.output = glorot("softmax", rng, 2 * units, devices)
-        self.draw: Callable[[Tensor, Tensor, Tensor], Tensor] = tf.function(
-            self._draw, jit_compile=True, autograph=False
-        )
+        self.draw = tf.function(self._draw, jit_compile=True, autograph=False)
 
     @property
     def variables(self) -> list[Variable]:
@@ -348,11 +347,9 @@ class Placer:
         array = tf.TensorArray(tf.int32, groups, element_shape=[samples])
         nothing = tf.fill([samples], self.devices)
         states = tf.repeat(hidden, samples, 0), tf.repeat(cell, samples, 0)
+        start = (0, nothing, *states, array)
         *_, kept = tf.while_loop(
-            lambda group, *_: group < groups,
-            body,
-            (0, nothing, *states, array),
-            maximum_iterations=groups,
+            lambda group, *_: group < groups, body, start, maximum_iterations=groups
         )
         devices: Tensor = tf.transpose(kept.stack())
         return devices
@@ -373,9 +370,7 @@ class Placer:
 class JointPolicy:
     """One grouping and some device assignments of its groups an update; both networks learn."""
 
-    def __init__(
-        self, graph: ClassGraph, grouper: Grouper | FixedGrouping, placer: Placer, settings: HDP
-    ) -> None:
+    def __init__(self, graph: ClassGraph, grouper: Grouping, placer: Placer, settings: HDP) -> None:
         """Join the networks."""
         self.graph, self.grouper, self.placer, self.settings = graph, grouper, placer, settings
         self.optimizer = Optimizer([*grouper.variables, *placer.variables])

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from baselines.partitioning.parts import parts
 from planners.features.class_graph import ClassGraph
 from planners.features.tables import Matrix
-from planners.hdp import HDP, GroupEmbedding, Grouper, JointPolicy, Placer, op_features
+from planners.hdp import HDP, GroupEmbedding, Grouper, Grouping, JointPolicy, Placer, op_features
 from planners.nn.backend import tf
 from planners.nn.tensor import Tensor, Variable
 from planners.nn.weights import zeros
 from planners.policy_gradient.checks import check_words
-from planners.policy_gradient.fixed_grouping import FixedGrouping
 from planners.policy_gradient.reinforce import Sample
 from planners.policy_gradient.rewards import Baseline, Credit, overload
 from suite.core.arrays import Bools, Floats, Ints
@@ -85,9 +84,7 @@ class HDPTuned(HDP):
         network = _Placer if self.table else Placer
         return network(embed, devices, self, rng)
 
-    def joint(
-        self, graph: ClassGraph, grouper: Grouper | FixedGrouping, placer: Placer
-    ) -> JointPolicy:
+    def joint(self, graph: ClassGraph, grouper: Grouping, placer: Placer) -> JointPolicy:
         """Join the networks."""
         return _JointPolicy(graph, grouper, placer, self)
 
@@ -149,7 +146,7 @@ class _JointPolicy(JointPolicy):
     def __init__(
         self,
         graph: ClassGraph,
-        grouper: Grouper | FixedGrouping,
+        grouper: Grouping,
         placer: Placer,
         settings: HDPTuned,
     ) -> None:

@@ -50,7 +50,7 @@ class Child:
             stdout=self._log,
             stderr=self._log,
             pass_fds=[there.fileno()],
-            env=os.environ | _ENVIRONMENT | {"PYTHONPATH": _path()} | dict(setup.environment),
+            env=_inherited() | _ENVIRONMENT | {"PYTHONPATH": _path()} | dict(setup.environment),
         )
         there.close()
         self.send(setup)
@@ -117,6 +117,15 @@ Send = Callable[[Any], None]
 _COMMAND = "from suite.execution.entry import main; main()"
 _ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
 """oneDNN's graph pass merges operations, so that what runs would not be what was placed."""
+
+
+_THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+"""Where these are set, by whomever, they would decide how fast a step runs."""
+
+
+def _inherited() -> dict[str, str]:
+    """The parent's variables, without TensorFlow's threads: those are the backend's to set."""
+    return {name: value for name, value in os.environ.items() if name not in _THREADS}
 
 
 def memory_limit(size: int) -> tuple[tuple[str, str], ...]:

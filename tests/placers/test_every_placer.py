@@ -13,6 +13,7 @@ import random
 import re
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
@@ -92,12 +93,14 @@ def answer(name: str, problem: Problem, seed: int = 0) -> Placement | None:
 
     None is a problem that the placer declines, with a reason.
     """
+    placement = refusal = None
     try:
         placement = place(name, problem, seed)
     except Unsupported as reason:
-        assert str(reason)
-        return None
-    check_devices(problem, np.asarray(placement.devices))
+        refusal = str(reason)
+    assert refusal != ""
+    if placement is not None:
+        check_devices(problem, np.asarray(placement.devices))
     return placement
 
 
@@ -128,7 +131,8 @@ def test_an_ordinary_problem_is_answered(name: str) -> None:
     try:
         placement = place(name, chain())
     except Unsupported as reason:
-        assert "not installed" in str(reason)
+        if "not installed" not in str(reason):
+            raise
         pytest.skip(str(reason))
     check_devices(chain(), np.asarray(placement.devices))
 
@@ -161,7 +165,8 @@ def test_a_machine_without_cpu_or_without_gpu_is_used_or_declined_with_the_reaso
         try:
             check_devices(problem, np.asarray(place(name, problem).devices))
         except Unsupported as reason:
-            assert re.search(r"no (CPU|GPU|human)|not installed", str(reason))
+            if not re.search(r"no (CPU|GPU|human)|not installed", str(reason)):
+                raise
 
 
 @pytest.mark.parametrize("name", PLACERS)
@@ -182,10 +187,8 @@ def test_no_more_placements_are_judged_than_the_budget_allows(name: str, budget:
     problem = six_ops()
     judge = CountingJudge(problem)
     search = Search(problem, judge, max_evaluations=budget)
-    try:
+    with suppress(BudgetExhausted, Unsupported):
         small(name).place(problem, search)
-    except (BudgetExhausted, Unsupported) as refusal:
-        assert str(refusal)
     assert judge.judged == search.evaluations <= budget
 
 
