@@ -68,12 +68,15 @@ class CountingJudge:
     calls: float = float("inf")
     judged: int = field(default=0, init=False)
 
+    def __post_init__(self) -> None:
+        self.simulator = Simulator(self.problem)
+
     def __call__(self, devices: NDArray[np.int32]) -> Scores:
         if self.calls <= 0:
             raise Killed
         self.calls -= 1
         self.judged += len(devices)
-        return Simulator(self.problem)(devices)
+        return self.simulator(devices)
 
 
 def small(name: str) -> Placer:
