@@ -42,7 +42,7 @@ from suite.simulator.step import Simulator
 PLACERS = sorted(placers())
 LEARNED = set(modules("planners"))
 BUDGET = 64
-MOST = 8
+MOST = 4
 """The largest count among the parameters that are tried: placements, updates, units, groups."""
 
 
@@ -229,7 +229,7 @@ def test_a_search_that_was_killed_goes_on_bit_for_bit(name: str, tmp_path: Path)
     if not (tmp_path / "whole/checkpoint.npz").exists():
         pytest.skip("it does not save checkpoints")
     with pytest.raises(Killed):
-        search("parts", calls=5)
+        search("parts", calls=2)
     parts, second = search("parts")
     assert first.hash == second.hash
     assert [(n, best) for n, _, best in whole.history] == [(n, b) for n, _, b in parts.history]
@@ -246,7 +246,7 @@ def test_a_search_that_was_killed_goes_on_bit_for_bit(name: str, tmp_path: Path)
         [line.split(",") for line in (tmp_path / folder / "log.csv").read_text().splitlines()]
         for folder in ("whole", "parts")
     ]
-    assert len(logs[0]) == len(logs[1]) > 5
+    assert len(logs[0]) == len(logs[1]) > 3
     for one, other in zip(*logs, strict=True):
         assert one[:2] + one[3:] == other[:2] + other[3:]  # the third column is the clock
 
