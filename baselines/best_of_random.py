@@ -1,4 +1,7 @@
-"""The best of k random placements: what a search must beat for the same evaluations."""
+"""The best of k random placements: what a search must beat for the same evaluations.
+
+Not from a paper.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines._draw import draw
+from baselines.random import draw
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem

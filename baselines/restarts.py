@@ -1,4 +1,7 @@
-"""The best of many runs of one partitioner: what a search must beat in the same time."""
+"""The best of many runs of one partitioner: what a search must beat in the same time.
+
+Not from a paper.
+"""
 
 from __future__ import annotations
 

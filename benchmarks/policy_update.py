@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 from unittest.mock import patch
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -19,26 +18,28 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
 
-from planners import _seq2seq
-from planners._grouper import Grouper
-from planners._hierarchy import Hierarchy
-from planners._reinforce import Credit
-from planners._settings import Settings
-from planners._units import Units
+from planners.features.class_graph import ClassGraph
+from planners.hdp import HDP, JointPolicy
+from planners.nn import bidirectional, decoder
 from planners.nn.attention import score
 from planners.nn.lstm import advance
+from planners.nn.tensor import Tensor, TensorArray
+from planners.policy_gradient.rewards import Credit
 from suite.bench.load_problem import make_problem
+from suite.core.problem import Problem
 from suite.search.registry import task
 from suite.simulator.step import Simulator
 
 REPEATS = 5
 
 
-def loop_lstm(inputs: Any, kernel: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
+def loop_lstm(
+    inputs: Tensor, kernel: Tensor, hidden: Tensor, cell: Tensor
+) -> tuple[Tensor, Tensor]:
     """The recurrence as a ``tf.while_loop`` that the tape differentiates."""
     steps, batch, width = inputs.shape
 
-    def body(step: Any, hidden: Any, cell: Any, kept: Any) -> Any:
+    def body(step: Tensor, hidden: Tensor, cell: Tensor, kept: TensorArray) -> tuple[object, ...]:
         _, cell, hidden = advance(inputs[step], kernel, hidden, cell)
         return step + 1, hidden, cell, kept.write(step, hidden)
 
@@ -50,11 +51,11 @@ def loop_lstm(inputs: Any, kernel: Any, hidden: Any, cell: Any) -> tuple[Any, An
     return kept.stack(), cell
 
 
-def loop_scores(queries: Any, keys: Any, weight: Any) -> Any:
+def loop_scores(queries: Tensor, keys: Tensor, weight: Tensor) -> Tensor:
     """Attention step by step in a loop that the tape differentiates."""
     steps, batch, _ = queries.shape
 
-    def body(step: Any, kept: Any) -> Any:
+    def body(step: Tensor, kept: TensorArray) -> tuple[object, ...]:
         return step + 1, kept.write(step, score(queries[step], keys, weight))
 
     kept = tf.TensorArray(tf.float32, steps, element_shape=[batch, keys.shape[0]])
@@ -62,7 +63,7 @@ def loop_scores(queries: Any, keys: Any, weight: Any) -> Any:
     return kept.stack()
 
 
-def seconds(function: Callable[[], Any]) -> float:
+def seconds(function: Callable[[], object]) -> float:
     """Median time of a call, after one that may compile."""
     function()
     times = []
@@ -73,18 +74,19 @@ def seconds(function: Callable[[], Any]) -> float:
     return float(np.median(times))
 
 
-def policy(problem: Any) -> Hierarchy:
-    rng, settings, units = np.random.default_rng(0), Settings(), Units(problem)
-    grouper = Grouper(units, settings.groups, settings, rng)
-    return Hierarchy(units, grouper, settings.groups, settings, rng)
+def policy(problem: Problem) -> JointPolicy:
+    settings, graph, rng = HDP(), ClassGraph(problem), np.random.default_rng(0)
+    grouper = settings.grouper(graph, rng)
+    embedding = settings.group_embedding(graph, grouper.groups)
+    return settings.joint(graph, grouper, settings.placer(embedding, graph.devices, rng))
 
 
-def learning(hierarchy: Hierarchy, compiled: bool) -> float:
+def learning(joint: JointPolicy, compiled: bool) -> float:
     rng = np.random.default_rng(0)
-    hierarchy._gradients = tf.function(hierarchy._climb, jit_compile=compiled, autograph=False)
-    sample = hierarchy.sample(rng, 0)
+    joint._gradients = tf.function(joint._climb, jit_compile=compiled, autograph=False)
+    sample = joint.sample(rng, 0)
     credit = Credit(np.ones(len(sample.devices)), 0.1)
-    return seconds(lambda: hierarchy.learn(sample, credit, sample.choices["chosen"][0], 0))
+    return seconds(lambda: joint.learn(sample, credit, sample.chosen[0], 0))
 
 
 def main(name: str) -> None:
@@ -93,8 +95,9 @@ def main(name: str) -> None:
     ours, rng = policy(problem), np.random.default_rng(0)
     sample = ours.sample(rng, 0)
     with (
-        patch.object(_seq2seq, "lstm", loop_lstm),
-        patch.object(_seq2seq, "scores", loop_scores),
+        patch.object(bidirectional, "lstm", loop_lstm),
+        patch.object(decoder, "lstm", loop_lstm),
+        patch.object(decoder, "scores", loop_scores),
     ):
         tape = learning(policy(problem), compiled=False)
     rows = {

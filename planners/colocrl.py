@@ -2,65 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from planners._settings import Settings
-from planners._start import start_tensorflow
+from planners.features.class_graph import ClassGraph
+from planners.hdp import HDP
+from planners.policy_gradient.fixed_grouping import FixedGrouping
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.search.placer import Search
-
-SETTINGS = Settings(
-    baseline_start="failing",
-    outputs=1,
-    dimensions=4,
-    tanh_constant=0.0,
-    temperature=1.0,
-    learning_rate=0.001,
-    noise_updates=0,
-    valid_only_after=5000,
-)
-"""Sequence-to-sequence policy, sqrt reward, moving-average baseline that starts at the failing
-signal, valid placements only after 5,000 updates, K = 4 samples (sections 3.1 to 3.3). The paper
-gives neither the size of the LSTM, nor the learning rate (at HDP's 0.1 the policy collapses), nor
-the number of updates, nor the failing signal: HDP's are taken, and a rate of 0.001."""
 
 
 @dataclass(frozen=True)
 class ColocRL:
     """An attentional sequence-to-sequence policy over hand-made co-location groups.
 
-    The groups come with the problem (suite/core/colocation.py). The sum of the operations' learned
-    type embeddings is a linear map of the groups' type counts, so it is part of the encoder's input
-    weights here.
+    The groups come with the problem (suite/core/colocation.py); the policy is HDP's Placer, which
+    is this paper's with other features. The sum of the operations' learned type embeddings is a
+    linear map of the groups' type counts, so it is part of the encoder's input weights here.
+
+    Settings are those of sections 3.1 to 3.3. The paper gives neither the size of the LSTM, nor the
+    learning rate, nor the number of updates, nor the failing signal: HDP's are taken, but for the
+    rate.
     """
 
-    change: Mapping[str, Any] = field(default_factory=dict)
-    """Settings to change, such as ``{"updates": 100}``."""
-    settings: Settings = field(init=False)
-    """The settings that follow."""
+    outputs: int = 1
+    """Outputs of an operation whose shapes are features."""
+    dimensions: int = 4
+    """Dimensions of each of them."""
+    group_scale: str = "log"
+    """``raw``, ``log`` or ``row_max``: scale of the features of a group; see HDP."""
+    hidden: int = 256
+    """Units of the decoder; each direction of the encoder has half. Not in the paper: HDP's."""
+    forget_bias: float = 1.0
+    """Added to the forget gates. Not in the paper: HDP's."""
+    temperature: float = 1.0
+    """T of softmax(C tanh(logits / T))."""
+    tanh_constant: float = 0.0
+    """C of softmax(C tanh(logits / T)); 0: softmax(logits / T), the paper's."""
+    samples: int = 4
+    """Placements per update (K)."""
+    updates: int = 1000
+    """Policy updates. Not in the paper: HDP's."""
+    learning_rate: float = 0.001
+    """Adam's. Not in the paper; at HDP's 0.1 the policy collapses."""
+    clip: float = 1.0
+    """Largest global norm of the gradient."""
+    noise_size: float = 0.1
+    """Largest value of the noise on the logits; see ``noise_updates``."""
+    noise_updates: int = 0
+    """Updates with noise: none in the paper."""
+    failing_reward: float = -10.0
+    """Reward of a placement that does not fit in memory. Not in the paper: HDP's."""
+    baseline_decay: float = 0.9
+    """Of the moving average of rewards."""
+    baseline_start: str = "failing"
+    """``first``: the first mean reward; ``failing``: the reward of an invalid placement."""
+    valid_only_after: int = 5000
+    """Updates after which policy and baseline learn from valid placements only."""
 
     def __post_init__(self) -> None:
-        """Resolve the settings; InputError names an unknown one."""
-        object.__setattr__(self, "settings", SETTINGS.with_changes(self.change))
+        """Refuse words and numbers that mean nothing (InputError)."""
+        self._settings()
+
+    def _settings(self) -> _Colocated:
+        return _Colocated(**asdict(self))
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest placement found that fits in memory, or one that does not if none did.
 
         Raises BudgetExhausted when the budget does not allow one update.
         """
-        start_tensorflow()
-        from planners._hierarchy import Hierarchy
-        from planners._reinforce import Reinforce
-        from planners._units import Units
+        return self._settings().place(problem, search)
 
-        units, settings = Units(problem), self.settings
-        grouping = problem.groups[units.leaders].astype(np.int64)
-        groups = int(grouping.max()) + 1
-        policy = Hierarchy(units, grouping, groups, settings, search.rng)
-        search.note(groups=groups)
-        return Reinforce(policy, search, settings).run()
+
+@dataclass(frozen=True)
+class _Colocated(HDP):
+    """HDP with the groups of the problem in the Grouper's place."""
+
+    def grouper(self, graph: ClassGraph, rng: np.random.Generator) -> FixedGrouping:
+        grouping = graph.problem.groups[graph.leaders].astype(np.int64)
+        return FixedGrouping(grouping, int(grouping.max()) + 1)

@@ -7,24 +7,29 @@ again instead of reading it back (benchmarks/policy_update.md).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-import tensorflow as tf
+from planners.nn.backend import tf
+from planners.nn.tensor import Tensor, TensorArray
 
-from planners.nn.weights import Tensor
+Backward = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
-@tf.custom_gradient  # type: ignore[untyped-decorator]
-def scores(queries: Tensor, keys: Tensor, weight: Tensor) -> Any:
+def scores(queries: Tensor, keys: Tensor, weight: Tensor) -> Tensor:
     """Return ``sum(weight * tanh(query + key))`` for every pair: float32[steps, batch, keys].
 
     ``queries``: float32[steps, batch, units]; ``keys``: float32[keys, units]; ``weight``:
     float32[units].
     """
+    result: Tensor = tf.custom_gradient(_scores)(queries, keys, weight)
+    return result
+
+
+def _scores(queries: Tensor, keys: Tensor, weight: Tensor) -> tuple[Tensor, Backward]:
     steps, batch, units = queries.shape
     n_keys = keys.shape[0]
 
-    def forward(step: Tensor, kept: Any) -> Any:
+    def forward(step: Tensor, kept: TensorArray) -> tuple[Tensor, TensorArray]:
         return step + 1, kept.write(step, score(queries[step], keys, weight))
 
     array = tf.TensorArray(tf.float32, steps, element_shape=[batch, n_keys])
@@ -33,7 +38,9 @@ def scores(queries: Tensor, keys: Tensor, weight: Tensor) -> Any:
     )
 
     def backward(d_scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        def body(step: Tensor, d_keys: Tensor, d_weight: Tensor, kept: Any) -> Any:
+        def body(
+            step: Tensor, d_keys: Tensor, d_weight: Tensor, kept: TensorArray
+        ) -> tuple[Tensor, Tensor, Tensor, TensorArray]:
             squashed = tf.tanh(queries[step][:, None] + keys)
             d_score = d_scores[step]
             flat = tf.reshape(squashed, [-1, units])
@@ -55,4 +62,5 @@ def scores(queries: Tensor, keys: Tensor, weight: Tensor) -> Any:
 def score(query: Tensor, keys: Tensor, weight: Tensor) -> Tensor:
     """Score one step: ``query`` float32[batch, units] -> float32[batch, keys]."""
     squashed = tf.tanh(query[:, None] + keys)
-    return tf.squeeze(squashed @ weight[:, None], -1)
+    scored: Tensor = tf.squeeze(squashed @ weight[:, None], -1)
+    return scored

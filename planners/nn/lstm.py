@@ -7,15 +7,17 @@ over all steps at the end (benchmarks/policy_update.md).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-import tensorflow as tf
+import numpy as np
 
-from planners.nn.weights import Tensor
+from planners.nn.backend import tf
+from planners.nn.tensor import Tensor, TensorArray
+
+Backward = Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor, Tensor]]
 
 
-@tf.custom_gradient  # type: ignore[untyped-decorator]
-def lstm(inputs: Tensor, kernel: Tensor, hidden: Tensor, cell: Tensor) -> Any:
+def lstm(inputs: Tensor, kernel: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """Run an LSTM over gates that already contain the inputs' share and the bias.
 
     ``inputs``: float32[steps, batch, 4 units], gates in the order input, forget, candidate,
@@ -23,10 +25,19 @@ def lstm(inputs: Tensor, kernel: Tensor, hidden: Tensor, cell: Tensor) -> Any:
     ``hidden``, ``cell``: float32[batch, units]. Returns the hidden states float32[steps, batch,
     units] and the last cell state float32[batch, units].
     """
+    results: tuple[Tensor, Tensor] = tf.custom_gradient(_lstm)(inputs, kernel, hidden, cell)
+    return results
+
+
+def _lstm(
+    inputs: Tensor, kernel: Tensor, hidden: Tensor, cell: Tensor
+) -> tuple[tuple[Tensor, Tensor], Backward]:
     steps, batch, width = inputs.shape
     units = width // 4
 
-    def forward(step: Tensor, hidden: Tensor, cell: Tensor, *kept: Any) -> Any:
+    def forward(
+        step: Tensor, hidden: Tensor, cell: Tensor, *kept: TensorArray
+    ) -> tuple[Tensor | TensorArray, ...]:
         gates, cell, hidden = advance(inputs[step], kernel, hidden, cell)
         values = (gates, cell, hidden)
         return (
@@ -47,10 +58,12 @@ def lstm(inputs: Tensor, kernel: Tensor, hidden: Tensor, cell: Tensor) -> Any:
     before = tf.concat([hidden[None], hiddens[:-1]], 0)
     cells_before = tf.concat([cell[None], cells[:-1]], 0)
 
-    def backward(d_hiddens: Tensor, d_last: Tensor) -> tuple[Tensor, ...]:
+    def backward(d_hiddens: Tensor, d_last: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         transposed = tf.transpose(kernel)
 
-        def body(step: Tensor, d_hidden: Tensor, d_cell: Tensor, kept: Any) -> Any:
+        def body(
+            step: Tensor, d_hidden: Tensor, d_cell: Tensor, kept: TensorArray
+        ) -> tuple[Tensor, Tensor, Tensor, TensorArray]:
             d_gates, d_cell = _retreat(
                 gates[step], cells[step], cells_before[step], d_hidden + d_hiddens[step], d_cell
             )
@@ -95,5 +108,14 @@ def _retreat(
     return tf.concat(d_gates, -1), d_cell * f
 
 
-def _array(steps: int, shape: list[int]) -> tf.TensorArray:
-    return tf.TensorArray(tf.float32, steps, element_shape=shape)
+def with_forget_bias(bias: Tensor, constant: float) -> Tensor:
+    """Add a constant to the forget gate's quarter of a bias, float32[4 units]."""
+    quarter = bias.shape[0] // 4
+    values = np.zeros(4 * quarter, np.float32)
+    values[quarter : 2 * quarter] = constant
+    return bias + values
+
+
+def _array(steps: int, shape: list[int]) -> TensorArray:
+    array: TensorArray = tf.TensorArray(tf.float32, steps, element_shape=shape)
+    return array

@@ -1,32 +1,37 @@
-"""Exploration noise on logits (HDP, section 4.2)."""
+"""Exploration noise on logits."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-import tensorflow as tf
 from numpy.typing import NDArray
 
-from planners._settings import Settings
-from planners.nn.weights import Tensor
+from planners.nn.tensor import Tensor
 
 
-def normal(
-    rng: np.random.Generator, shape: tuple[int, ...], settings: Settings, update: int
-) -> NDArray[np.float32]:
-    """Draw the noise of one update, float32[shape]; zeros once the noisy updates are over."""
-    if update >= settings.noise_updates or not settings.noise_size:
-        return np.zeros(shape, np.float32)
-    values = rng.standard_normal(shape, np.float32)
-    if settings.noise == "amplitude":
-        values *= settings.noise_size / np.abs(values).max()
-    return values
+@dataclass(frozen=True)
+class Noise:
+    """Normal noise, scaled to a largest value, during the first updates (HDP, section 4.2)."""
 
+    size: float
+    """The largest value; 0: no noise."""
+    updates: int
+    """How many updates are noisy."""
 
-def perturb(logits: Tensor, noise: Any, settings: Settings) -> Tensor:
-    """Add the noise; under ``rms`` it is a share of the logits' root mean square."""
-    if settings.noise == "amplitude":
+    def draw(
+        self, rng: np.random.Generator, shape: tuple[int, ...], update: int
+    ) -> NDArray[np.float32]:
+        """Draw the noise of one update, float32[shape]; zeros once the noisy updates are over."""
+        if update >= self.updates or not self.size:
+            return np.zeros(shape, np.float32)
+        return self.scaled(rng.standard_normal(shape, np.float32))
+
+    def scaled(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Scale standard normal values, in place."""
+        values *= self.size / np.abs(values).max()
+        return values
+
+    def add(self, logits: Tensor, noise: Tensor | NDArray[np.float32]) -> Tensor:
+        """Add what was drawn to logits of its shape."""
         return logits + noise
-    size = settings.noise_size * tf.sqrt(tf.reduce_mean(logits**2))
-    return logits + size * noise

@@ -22,7 +22,7 @@ BEST: dict[str, dict[str, Any]] = {
     "m_etf": {},
     "best_of_random": {"k": 50},
     "annealing": {"evaluations": 400},
-    "hdp": {"configuration": "tuned", "change": {"updates": 25}},
+    "hdp_tuned": {"updates": 25},
 }
 """Planners whose best is taken, and with which parameters."""
 MOVED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -49,12 +49,13 @@ def placer_class(name: str) -> type[Any]:
         module = importlib.import_module(where)
     except ImportError as error:
         raise InputError(f"placer {name}: cannot import {where}: {error}; install it") from None
-    local = (c for c in vars(module).values() if getattr(c, "__module__", None) == where)
+    public = (value for key, value in vars(module).items() if not key.startswith("_"))
+    local = (value for value in public if getattr(value, "__module__", None) == where)
     named = [getattr(module, attribute, None)] if attribute else local
     classes = [c for c in named if inspect.isclass(c) and is_dataclass(c) and hasattr(c, "place")]
     if len(classes) != 1:
         raise InputError(
-            f"placer {name}: {where} must define one dataclass with a place method,"
+            f"placer {name}: {where} must define one public dataclass with a place method,"
             f" not {len(classes)}"
         )
     return classes[0]

@@ -1,4 +1,4 @@
-"""The graph as the planners see it: one node per colocation class, which no placement may split."""
+"""The graph as the planners see it: one node per colocation class, which no placement splits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.arrays import Ints, csr
-from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class ClassGraph:
     """Colocation classes as the operations of the papers; each stands for its first operation.
 
     In TensorFlow 1 a variable's reads and updates were operations of their own, placed with the
@@ -28,15 +27,20 @@ class Units:
         """Number of classes."""
         return self.problem.graph.n_classes
 
+    @property
+    def devices(self) -> int:
+        """Number of devices to choose from."""
+        return self.problem.machine.n_devices
+
     @cached_property
     def leaders(self) -> NDArray[np.int32]:
-        """int32[units]: the first operation of each class."""
+        """int32[classes]: the first operation of each class."""
         offsets, ops = self.problem.graph.classes
         return ops[offsets[:-1]]
 
     @cached_property
     def types(self) -> NDArray[np.int64]:
-        """int64[units]: number of the operation type, the most common type first."""
+        """int64[classes]: the class's operation type as a number, the most common type first."""
         graph = self.problem.graph
         names = [graph.op_types[op] for op in self.leaders]
         _, inverse, counts = np.unique(names, return_inverse=True, return_counts=True)
@@ -46,7 +50,7 @@ class Units:
 
     @cached_property
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Source and target unit of each pair that exchanges a tensor, int32[edges] each."""
+        """Source and target class of each pair that exchanges a tensor, int32[edges] each."""
         graph = self.problem.graph
         tensors, consumers = graph.edges
         ends = graph.colocation[graph.producer[tensors]], graph.colocation[consumers]
@@ -55,8 +59,8 @@ class Units:
 
     @cached_property
     def shapes(self) -> list[list[list[int]]]:
-        """The output shapes of each unit's first operation."""
-        graph: OpGraph = self.problem.graph
+        """The output shapes of each class's first operation."""
+        graph = self.problem.graph
         offsets, tensors = graph.outputs
         return [
             [[d for d in graph.shapes[t].tolist() if d >= 0] for t in tensors[offsets[op] : end]]
@@ -65,17 +69,17 @@ class Units:
 
     @cached_property
     def successors(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The units that read each unit's tensors: (offsets int64[units + 1], int32[edges])."""
+        """Readers of each class: (offsets int64[classes + 1], their classes int32[edges])."""
         return csr(*self.edges, self.count)
 
     @cached_property
     def predecessors(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The units whose tensors each unit reads: (offsets int64[units + 1], int32[edges])."""
+        """Producers for each class: (offsets int64[classes + 1], their classes int32[edges])."""
         return csr(*self.edges[::-1], self.count)
 
     @cached_property
     def breadth_first(self) -> NDArray[np.int64]:
-        """int64[units]: each unit's position in breadth-first order from the graph's sources."""
+        """int64[classes]: each class's position in breadth-first order from the sources."""
         offsets, successors = self.successors
         seen = np.diff(self.predecessors[0]) == 0
         front, order = np.flatnonzero(seen), []
@@ -92,13 +96,13 @@ class Units:
 
     @cached_property
     def fallback(self) -> NDArray[np.int64]:
-        """int64[units]: the first device that may run the unit, its CPU where it has no kernel."""
+        """int64[classes]: the first device that may run the class, its CPU without a kernel."""
         return np.asarray(np.argmax(self.problem.allowed, axis=1), np.int64)
 
     def placed(self, devices: Ints) -> NDArray[np.int32]:
-        """Turn unit devices int[samples, units] into operation devices int32[samples, ops].
+        """Turn class devices int[samples, classes] into operation devices int32[samples, ops].
 
-        A unit that the chosen device cannot run goes to its fallback, as in TensorFlow with soft
+        A class that the chosen device cannot run goes to its fallback, as in TensorFlow with soft
         placement.
         """
         fits = self.problem.allowed[np.arange(self.count), devices]

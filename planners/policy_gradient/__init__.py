@@ -1,0 +1,1 @@
+"""What learned placers share around their networks: decisions, rewards, the search loop."""
