@@ -9,8 +9,8 @@ import numpy as np
 from suite.execution.measurement import Trace
 from suite.execution.step_stats import NodeStats, StepStats
 
-_Event = tuple[float, float, int, str, str]
-"""Start and end in seconds, device, operation, label."""
+_Event = tuple[int, int, int, str, str]
+"""Start and end in nanoseconds, device, operation, label."""
 
 
 def trace_of(statistics: StepStats, device_names: Sequence[str]) -> Trace:
@@ -35,28 +35,29 @@ def trace_of(statistics: StepStats, device_names: Sequence[str]) -> Trace:
 
 
 def _trace(events: list[_Event]) -> Trace:
-    first = events[0][0] if events else 0.0
+    # From the epoch, seconds as float64 would be no finer than a quarter of a microsecond.
+    first = events[0][0] if events else 0
     return Trace(
         tuple(event[3] for event in events),
         tuple(event[4] for event in events),
         np.array([event[2] for event in events], np.int32),
-        np.array([event[0] - first for event in events], np.float64),
-        np.array([event[1] - first for event in events], np.float64),
+        np.array([(event[0] - first) / 1e9 for event in events], np.float64),
+        np.array([(event[1] - first) / 1e9 for event in events], np.float64),
     )
 
 
-def _span(node: NodeStats) -> tuple[float, float]:
-    """Start and end in seconds; transfers carry microseconds alone."""
+def _span(node: NodeStats) -> tuple[int, int]:
+    """Start and end in nanoseconds; transfers carry microseconds alone."""
     if node.all_start_nanos:
         start = node.all_start_nanos + node.op_start_rel_nanos
-        return start / 1e9, (node.all_start_nanos + node.op_end_rel_nanos) / 1e9
+        return start, node.all_start_nanos + node.op_end_rel_nanos
     start = node.all_start_micros + node.op_start_rel_micros
-    return start / 1e6, (node.all_start_micros + node.op_end_rel_micros) / 1e6
+    return 1000 * start, 1000 * (node.all_start_micros + node.op_end_rel_micros)
 
 
-def _kernels(statistics: StepStats) -> Mapping[str, tuple[float, float]]:
+def _kernels(statistics: StepStats) -> Mapping[str, tuple[int, int]]:
     """Operation -> when its first kernel began and its last one ended."""
-    spans: dict[str, tuple[float, float]] = {}
+    spans: dict[str, tuple[int, int]] = {}
     for device in statistics.dev_stats:
         if "/stream:all" not in device.device:
             continue
