@@ -14,7 +14,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from suite.cli import main
 from suite.core.problem import Problem
-from suite.fidelity.agreement import Pairs, agreement
+from suite.core.statistics import Pairs, agreement
 from suite.fidelity.breakdown import covered
 from suite.fidelity.sample_placements import draw
 from suite.formats.interchange import read_graph

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from suite.report.fidelity_data import agree, fidelity, valid
 from suite.report.metrics import metric
 from suite.report.plot_style import MUTED
 from suite.report.plots._panels import panels
-from suite.report.tables._fidelity import agree, fidelity, valid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

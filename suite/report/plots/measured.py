@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from suite.report.measured_data import comparable, labels, measured
 from suite.report.metrics import metric
 from suite.report.plot_style import MUTED, OURS, PUBLISHED
 from suite.report.plots._panels import panels
-from suite.report.tables._measured import comparable, labels, measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.report.comparison import Comparison, Row
+from suite.report.hdp import SHORT, beside_table1
 from suite.report.metrics import metric
 from suite.report.plot_style import FAILED, WIDTH
-from suite.report.plots._panels import HEADS, hdp
 from suite.report.plots._recorded import recorded
 from suite.report.plots._unrolled import Unrolled, unroll
 
@@ -44,7 +44,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     It is read from beside its record, its graph from the results or the cache; where one of them
     is not there, the figure says so instead.
     """
-    comparison = hdp(records, published, CHOICE)
+    comparison = beside_table1(records, published, CHOICE)
     row = next(row for row in comparison.rows if row.task == task)
     record = _chosen(comparison, row)
     if record is None:
@@ -79,7 +79,7 @@ def _draw(row: Row, record: Mapping[Hashable, Any], problem: Problem, found: Unr
 
     figure = Figure(figsize=(WIDTH, 0.5 * len(found.layers) + 2.2))
     time = metric("step_time").format(record["step_time"])
-    whose = f"{HEADS[str(record['placer'])]} (grid {record['grid']}, seed {record['seed']})"
+    whose = f"{SHORT[str(record['placer'])]} (grid {record['grid']}, seed {record['seed']})"
     figure.suptitle(f"{row.label}, {row.gpus} GPUs: {whose}, {time} s a step", fontsize=12)
     names = [device.name for device in problem.machine.devices]
     colours = _colours(names)

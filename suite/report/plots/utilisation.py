@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from suite.report.hdp import FITTED, SHORT, beside_table1
 from suite.report.metrics import metric
 from suite.report.outcome import word
 from suite.report.plot_style import FAILED, WIDTH
-from suite.report.plots._panels import HEADS, hdp
-from suite.report.tables.hdp_table1 import FITTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TASK = "nmt_4"
-SHOWN = {placer: head for placer, head in HEADS.items() if placer not in FITTED}
+SHOWN = {placer: head for placer, head in SHORT.items() if placer not in FITTED}
 """Placers that use several devices: on a single one there is nothing to see."""
 TITLE = "Device utilisation over one training step of the 4-layer NMT"
 STRIP = 0.19
@@ -32,7 +31,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     """Draw the figure for one task; where a placer has several seeds, its first."""
     from matplotlib.figure import Figure
 
-    comparison = hdp(records, published)
+    comparison = beside_table1(records, published)
     row = next(row for row in comparison.rows if row.task == task)
     first = comparison.of_row(row).drop_duplicates("placer")
     records_of = {str(record["placer"]): record for record in first.to_dict("records")}

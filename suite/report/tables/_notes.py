@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from suite.core.statistics import LEVEL, median_level
 from suite.report.comparison import Comparison, Pairs
 from suite.report.outcome import ratio, word
 from suite.report.tables._sections import fullest
@@ -181,3 +182,32 @@ def _origin(provenance: Mapping[str, Any]) -> str:
     commit += " with uncommitted changes" * bool(provenance.get("dirty"))
     versions = {"python": provenance.get("python")} | provenance.get("versions", {})
     return ", ".join([commit, *(f"{name} {v}" for name, v in versions.items() if v)])
+
+
+def seed_intervals(comparison: Comparison, *placers: str) -> str:
+    """What the square brackets of the learned ``placers`` hold, and how surely."""
+    counts = [len(comparison.ours(row, p).values) for row in comparison.rows for p in placers]
+    return f"One seed has neither. {_brackets(counts, 'seeds')}"
+
+
+def step_intervals(rows: pd.DataFrame) -> str:
+    """What the measured intervals of ``rows`` (with ``steps``) are, and how sure."""
+    return _brackets([int(n) for n in rows[rows["status"] == "ok"]["steps"]], "steps")
+
+
+def _brackets(counts: Iterable[int], things: str) -> str:
+    levels = {n: median_level(n) for n in sorted(set(counts)) if n > 1}
+    ranges = [f"{level:.1%} with {n}" for n, level in levels.items() if level < LEVEL]
+    intervals = [f"{level:.1%} with {n}" for n, level in levels.items() if level >= LEVEL]
+    parts = []
+    if ranges:
+        parts.append(
+            f"Below six {things} it is their range, which holds the true median in"
+            f" {', '.join(ranges)} of cases, too few for an interval."
+        )
+    if intervals:
+        parts.append(
+            f"From six {things} on it is an interval from one of their values to another that holds"
+            f" the true median, whatever its distribution, in {', '.join(intervals)} of cases."
+        )
+    return " ".join(parts)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from suite.fidelity.agreement import Agreement
+from suite.core.statistics import Agreement
+from suite.report.fidelity_data import agree, fidelity, label, planned, valid
 from suite.report.table import Section, Table
 from suite.report.tables._explained import explained
-from suite.report.tables._fidelity import agree, fidelity, label, planned, valid
+from suite.report.tables._notes import step_intervals
 
 WORST = 5
 TITLE = "Fidelity: simulated against measured step times"
@@ -132,6 +133,7 @@ def _notes(rows: pd.DataFrame, expected: int) -> list[str]:
             "The line `all` ranks placements of different tasks together, which is easier than"
             " ranking those of one."
         )
+    notes.append(step_intervals(rows))
     shared = rows[rows["virtual"]]
     if len(shared):
         names = ", ".join(sorted(set(shared["machine"])))
