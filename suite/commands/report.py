@@ -27,6 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     report = write_reports(arguments.results, arguments.output)
     print(report.text)
-    for line in [*(f"wrote {path}" for path in report.written), *report.missing]:
+    for line in report.lines:
         print(line)
     return 0

@@ -23,20 +23,12 @@ def scored(task, placer, *seconds, seed=0, **more):
 @pytest.fixture
 def build(tmp_path):
     """The table of some records."""
-    published = tmp_path / "published"
-    published.symlink_to(_published())
 
     def built(*records):
         write(tmp_path, *records)
-        return table(load_records(tmp_path), load_published(tmp_path))
+        return table(load_records(tmp_path), load_published())
 
     return built
-
-
-def _published():
-    from pathlib import Path
-
-    return Path(__file__).parents[2] / "results" / "published"
 
 
 def cells(built, section, task):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Measured against simulated step time of the same placements"
+TABLES = ("fidelity",)
 KINDS = {
     "single": ("s", "#111827"),
     "expert": ("*", "#d9822b"),

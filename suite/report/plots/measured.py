@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Grids run for real: simulated and measured step time of every placer"
+TABLES = ("measured",)
 COLOURS = {"cluster": PUBLISHED, "session": "#2e7d32"}
 KEYS = ["grid", "machine", "gpus", "task"]
 

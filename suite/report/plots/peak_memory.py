@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 TITLE = "Peak memory of each device as a share of its capacity, per task and placer"
+TABLES = ("hdp_table1",)
 FAN = 0.55
 """Height over which the devices of one placer are fanned out; placers are 1 apart."""
 CPU, GPU = "s", "o"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 TITLE = "Placement found for the 4-layer NMT: layers x unrolled steps, coloured by device"
+TABLES = ("hdp_table1",)
 TASK = "nmt_4"
 CHOICE = ("hdp", "human_expert")
 """Whose placement is shown: the first that has a valid one."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 TITLE = "Quality against planning time: step time / lower bound of every placer"
+TABLES = ("hdp_table1", "strong_baselines")
 GRIDS = ("race", "reference", "colocrl", "strong", "quick")
 """A placer's records come from the first grid that has it on the task."""
 LEFT_OUT = ("random", "cpu_only")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 TITLE = "Search: best step time so far against evaluated placements and against seconds"
+TABLES = ("hdp_table1", "hdp_table2")
 LEARNERS = {
     "hdp": ("HDP", "#0072b2"),
     "hdp_tuned": ("HDP tuned", "#009e73"),

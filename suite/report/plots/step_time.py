@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Step time per task and placer, ours beside HDP's Table 1"
+TABLES = ("hdp_table1",)
 SECONDS = metric("step_time")
 BAR = 0.46
 """Width of a bar; placers are 1 apart."""

@@ -21,6 +21,7 @@ TASK = "nmt_4"
 SHOWN = {placer: head for placer, head in SHORT.items() if placer not in FITTED}
 """Placers that use several devices: on a single one there is nothing to see."""
 TITLE = "Device utilisation over one training step of the 4-layer NMT"
+TABLES = ("hdp_table1",)
 STRIP = 0.19
 """Inches of height of one device's strip."""
 MISSING: Mapping[Hashable, Any] = {"utilisation": None, "status": "missing"}

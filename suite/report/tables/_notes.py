@@ -211,3 +211,10 @@ def _brackets(counts: Iterable[int], things: str) -> str:
             f" the true median, whatever its distribution, in {', '.join(intervals)} of cases."
         )
     return " ".join(parts)
+
+
+def code_note(records: pd.DataFrame) -> list[str]:
+    """How many of a table's records do not say which code made them; nothing where all do."""
+    unknown = sum(not code for code in records["code"])
+    made = "made before records carried it"
+    return [f"{unknown} of {len(records)} records are of unknown code ({made})."] * bool(unknown)

@@ -157,4 +157,5 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         *notes.failures(ours.records),
         notes.completeness(ours),
         *notes.provenance(ours.records),
+        *notes.code_note(ours.records),
     )

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from suite.core.statistics import Agreement
-from suite.report.fidelity_data import agree, fidelity, label, planned, valid
+from suite.report.fidelity_data import GRID, agree, fidelity, label, planned, valid
 from suite.report.table import Section, Table
 from suite.report.tables._explained import explained
-from suite.report.tables._notes import step_intervals
+from suite.report.tables._notes import code_note, step_intervals
 
 WORST = 5
 TITLE = "Fidelity: simulated against measured step times"
@@ -37,7 +37,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         TITLE,
         LEAD,
         (_agreement(rows), _kinds(rows), _worst(rows)),
-        tuple(_notes(rows, expected)),
+        (*_notes(rows, expected), *code_note(records[records["grid"] == GRID])),
         rows.drop(columns="breakdown"),
         expected,
         len(rows),

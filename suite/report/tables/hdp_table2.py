@@ -110,6 +110,7 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         *notes.failures(hdp.records),
         notes.completeness(hdp),
         *notes.provenance(hdp.records),
+        *notes.code_note(hdp.records),
     )
 
 

@@ -10,7 +10,7 @@ from suite.report.hdp import RUN_GRIDS, printed_table
 from suite.report.measured_data import agree, for_real, labels, measured, missing
 from suite.report.outcome import Printed, word
 from suite.report.table import Section, Table
-from suite.report.tables._notes import failures, provenance, step_intervals
+from suite.report.tables._notes import code_note, failures, provenance, step_intervals
 from suite.report.tables._winner import Winner
 
 TITLE = "Measured: grids run for real, beside their simulation"
@@ -147,4 +147,4 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
         notes.append(
             "Virtual: devices that share hardware, one GPU or one pool of cores split into several."
         )
-    return [*notes, *failures(records), *provenance(records)]
+    return [*notes, *failures(records), *provenance(records), *code_note(records)]

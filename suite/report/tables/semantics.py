@@ -163,6 +163,7 @@ def _notes(rankings: Sequence[Ranking], comparisons: Sequence[Comparison]) -> It
             yield f"{ranking.label}, no placement that fits, not ranked: {', '.join(without)}."
     for comparison in comparisons:
         yield from notes.provenance(comparison.records)
+    yield from notes.code_note(pd.concat([c.records for c in comparisons]))
 
 
 _COLUMNS = ("machine", "task", "gpus", "placer", "semantics", "step_time", "rank", "kendall_tau")
