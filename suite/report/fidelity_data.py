@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from suite.core.statistics import (
+    LEVEL,
     NO_INTERVAL,
     Agreement,
     Interval,
@@ -54,6 +55,12 @@ def measured_seconds(record: pd.Series) -> tuple[float, Interval]:
     if record["status"] != "ok":
         return np.nan, NO_INTERVAL
     return float(record["step_time"]), median_interval(record["step_times"])
+
+
+def bars(rows: pd.DataFrame) -> str:
+    """What the error bars of a plot of ``rows`` (with ``level``) are."""
+    ranges = (rows["level"] < LEVEL).all()
+    return "bar: range of the measured steps" if ranges else "bar: interval of the measured median"
 
 
 def fullest_peaks(simulated: dict[str, int], measured: dict[str, int]) -> tuple[float, float]:

@@ -166,8 +166,8 @@ def test_from_six_seeds_on_a_learned_cell_has_an_interval_with_its_level(results
     row = cells(table, "The paper's table", "NMT (2-layer)")
     assert row["Hierarchical Planner"].startswith("1.45 [1.10-1.80], best 1.00, n=10")
     note = next(note for note in table.notes if note.startswith("Learned cells"))
-    assert "holds the true median in 75.0% with 3 of cases" in note
-    assert "in 97.9% with 10 of cases" in note
+    assert "range of fewer than six seeds contains the true median in 75.0% (n=3)" in note
+    assert "whatever its distribution, in 97.9% (n=10) of cases." in note
     data = table.data[(table.data["column"] == "hdp") & (table.data["metric"] == "step_time")]
     levels = data.set_index("task")["interval_level"]
     assert levels["rnnlm"] == 0.75

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -57,12 +56,12 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     return _draw(row, record, problem, unroll(problem, devices))
 
 
-def _chosen(comparison: Comparison, row: Row) -> Mapping[Hashable, Any] | None:
+def _chosen(comparison: Comparison, row: Row) -> pd.Series | None:
     for placer in CHOICE:
         mine = comparison.of_cell(row, placer)
         valid = mine[mine["status"] == "ok"].sort_values("step_time", kind="stable")
         if not valid.empty:
-            return valid.to_dict("records")[0]
+            return valid.iloc[0]
     return None
 
 
@@ -75,7 +74,7 @@ def _notice(row: Row, words: str) -> Figure:
     return figure
 
 
-def _draw(row: Row, record: Mapping[Hashable, Any], problem: Problem, found: Unrolled) -> Figure:
+def _draw(row: Row, record: pd.Series, problem: Problem, found: Unrolled) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, 0.5 * len(found.layers) + 2.2))

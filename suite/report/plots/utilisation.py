@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,7 @@ TITLE = "Device utilisation over one training step of the 4-layer NMT"
 TABLES = ("hdp_table1",)
 STRIP = 0.19
 """Inches of height of one device's strip."""
-MISSING: Mapping[Hashable, Any] = {"utilisation": None, "status": "missing"}
+MISSING = pd.Series({"utilisation": None, "status": "missing"}, dtype=object)
 """Stands for a record that is not there."""
 
 
@@ -35,7 +34,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     comparison = beside_table1(records, published)
     row = next(row for row in comparison.rows if row.task == task)
     first = comparison.of_row(row).drop_duplicates("placer")
-    records_of = {str(record["placer"]): record for record in first.to_dict("records")}
+    records_of = {str(record["placer"]): record for _, record in first.iterrows()}
     shown = {placer: records_of.get(placer, MISSING) for placer in SHOWN}
     devices = [len(record["capacity"]) if record["utilisation"] else 1 for record in shown.values()]
     height = max(3.0, STRIP * sum(devices) + 0.42 * len(shown) + 1.2)
@@ -52,7 +51,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     return figure
 
 
-def _end(record: Mapping[Hashable, Any]) -> float:
+def _end(record: pd.Series) -> float:
     """Seconds that a record's strips cover."""
     strips = record["utilisation"]
     if not strips:
@@ -60,7 +59,7 @@ def _end(record: Mapping[Hashable, Any]) -> float:
     return float(strips["bin_seconds"] * max(len(s) for s in strips["devices"].values()))
 
 
-def _block(ax: Axes, head: str, record: Mapping[Hashable, Any], end: float) -> None:
+def _block(ax: Axes, head: str, record: pd.Series, end: float) -> None:
     """One placer: its devices' strips, as long as its step takes."""
     strips, status = record["utilisation"], str(record["status"])
     ax.set_xlim(0, end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TypedDict
 
 import pandas as pd
 
@@ -177,7 +177,16 @@ def provenance(records: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _origin(provenance: Mapping[str, Any]) -> str:
+class Provenance(TypedDict, total=False):
+    """What a record says of where it was made."""
+
+    commit: str
+    dirty: bool
+    python: str
+    versions: dict[str, str | None]
+
+
+def _origin(provenance: Provenance) -> str:
     commit = f"commit {str(provenance.get('commit'))[:10]}"
     commit += " with uncommitted changes" * bool(provenance.get("dirty"))
     versions = {"python": provenance.get("python")} | provenance.get("versions", {})
@@ -187,30 +196,36 @@ def _origin(provenance: Mapping[str, Any]) -> str:
 def seed_intervals(comparison: Comparison, *placers: str) -> str:
     """What the square brackets of the learned ``placers`` hold, and how surely."""
     counts = [len(comparison.ours(row, p).values) for row in comparison.rows for p in placers]
-    return f"One seed has neither. {_brackets(counts, 'seeds')}"
+    text = "its range or, of six seeds or more, its interval; none of one seed."
+    return " ".join([text, *_levels(counts, "seeds")])
 
 
-def step_intervals(rows: pd.DataFrame) -> str:
+def step_intervals(rows: pd.DataFrame) -> list[str]:
     """What the measured intervals of ``rows`` (with ``steps``) are, and how sure."""
-    return _brackets([int(n) for n in rows[rows["status"] == "ok"]["steps"]], "steps")
+    counts = [int(n) for n in rows[rows["status"] == "ok"]["steps"]]
+    text = "A measured interval is, of fewer than six steps, their range."
+    return [" ".join([text, *_levels(counts, "steps")])] * bool(counts)
 
 
-def _brackets(counts: Iterable[int], things: str) -> str:
-    levels = {n: median_level(n) for n in sorted(set(counts)) if n > 1}
-    ranges = [f"{level:.1%} with {n}" for n, level in levels.items() if level < LEVEL]
-    intervals = [f"{level:.1%} with {n}" for n, level in levels.items() if level >= LEVEL]
-    parts = []
+def _levels(counts: Iterable[int], things: str) -> list[str]:
+    """A sentence on ranges and one on intervals of so many ``things``, where there are any."""
+    ranges: list[str] = []
+    intervals: list[str] = []
+    for n in sorted({n for n in counts if n > 1}):
+        level = median_level(n)
+        (intervals if level >= LEVEL else ranges).append(f"{level:.1%} (n={n})")
+    sentences = []
     if ranges:
-        parts.append(
-            f"Below six {things} it is their range, which holds the true median in"
-            f" {', '.join(ranges)} of cases, too few for an interval."
+        sentences.append(
+            f"The range of fewer than six {things} contains the true median in"
+            f" {', '.join(ranges)} of cases."
         )
     if intervals:
-        parts.append(
-            f"From six {things} on it is an interval from one of their values to another that holds"
-            f" the true median, whatever its distribution, in {', '.join(intervals)} of cases."
+        sentences.append(
+            f"The interval of six {things} or more, between two of their values, contains the true"
+            f" median, whatever its distribution, in {', '.join(intervals)} of cases."
         )
-    return " ".join(parts)
+    return sentences
 
 
 def code_note(records: pd.DataFrame) -> list[str]:

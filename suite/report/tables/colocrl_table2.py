@@ -141,8 +141,8 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         "Expert: each LSTM layer on its own GPU, for NMT on 4 GPUs encoder and decoder apart;"
         " RNNLM's two layers leave two of 4 GPUs idle. The paper says nothing of RNNLM's embedding"
         " and softmax. Inception-V3 is cut into contiguous parts of about as many convolutions.",
-        "Learned cells: the median over seeds, in square brackets its interval or range, then the"
-        f" best seed and the number of valid ones. {notes.seed_intervals(ours, *LEARNERS)}"
+        "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
+        f" square brackets behind the median {notes.seed_intervals(ours, *LEARNERS)}"
         " Speedup = (fastest baseline - median of RL-based) / RL-based, over the baselines of the"
         " paper's columns. Its 19.0% for Inception-V3 on 4 GPUs is 19.5% from its printed seconds."
         f" {notes.effort(ours, LEARNERS)}",

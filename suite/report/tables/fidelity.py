@@ -133,7 +133,7 @@ def _notes(rows: pd.DataFrame, expected: int) -> list[str]:
             "The line `all` ranks placements of different tasks together, which is easier than"
             " ranking those of one."
         )
-    notes.append(step_intervals(rows))
+    notes += step_intervals(rows)
     shared = rows[rows["virtual"]]
     if len(shared):
         names = ", ".join(sorted(set(shared["machine"])))

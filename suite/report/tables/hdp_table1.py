@@ -141,8 +141,8 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         " RNNLM is on a single GPU here. HDP's CPU Only and GPU Only for RNNLM are ColocRL's values"
         " to the digit and look carried over.",
         'The paper prints "-" for ResNet on the CPU without saying why.',
-        "Learned cells: the median over seeds, in square brackets its interval or range, then the"
-        f" best seed and the number of valid ones. {notes.seed_intervals(hdp, *learners)}"
+        "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
+        f" square brackets behind the median {notes.seed_intervals(hdp, *learners)}"
         " Reduction = (best other column - median of Hierarchical Planner) / best other column. The"
         " paper's 16.3% for Inception-V3 is 13.3% from its printed seconds."
         f" {notes.effort(hdp, learners)}",

@@ -96,8 +96,8 @@ def _entries(hdp: Comparison, row: Row, gain: Gain) -> list[Entry]:
 
 def _notes(hdp: Comparison) -> tuple[str, ...]:
     return (
-        "Hierarchical Planner: as in [HDP's Table 1](hdp_table1.md), the median over seeds, its"
-        f" interval or range, the best seed. {notes.seed_intervals(hdp, LEARNED)}"
+        "Hierarchical Planner: as in [HDP's Table 1](hdp_table1.md), the median over seeds and the"
+        f" best seed; in square brackets behind the median {notes.seed_intervals(hdp, LEARNED)}"
         f" {notes.effort(hdp, LEARNERS)} The paper ran 1,000 updates of 4 placements each.",
         "Random groupings whose search found a placement that fits in memory, of those there are;"
         " best, median and worst are over these alone.",

@@ -17,8 +17,8 @@ TITLE = "Measured: grids run for real, beside their simulation"
 LEAD = """\
 Seconds of one training step of the same placements, as simulated on the machine and as measured
 (`placebench bench GRID --backend session|cluster`; docs/execution.md): the median of the steps that
-count and, in square brackets, where it lies (see the notes). Error: (simulated - measured) /
-measured."""
+count and, in square brackets, its interval or, of fewer than six steps, their range. Error:
+(simulated - measured) / measured."""
 AGREEMENT = (
     *("task", "grid", "machine", "backend", "placers", "placements", "Spearman", "error %"),
     *("fastest simulated", "fastest measured", "same"),
@@ -139,7 +139,7 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
         "Bold: the fastest in the simulator, with its equals; the fastest in reality where its"
         " interval overlaps no other."
     )
-    notes.append(step_intervals(rows))
+    notes += step_intervals(rows)
     notes.append(
         "Peak memory: of the device that is fullest in reality; the simulator's of the same one."
     )
