@@ -24,6 +24,7 @@ from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import Entry, long_form
 from suite.report.tables._gains import Gain, fastest, over_new
+from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._sections import bounds_section, graph_section, memory_section
 
 SECONDS = metric("step_time")
@@ -142,7 +143,7 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         " RNNLM's two layers leave two of 4 GPUs idle. The paper says nothing of RNNLM's embedding"
         " and softmax. Inception-V3 is cut into contiguous parts of about as many convolutions.",
         "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
-        f" square brackets behind the median {notes.seed_intervals(ours, *LEARNERS)}"
+        f" square brackets behind the median {seed_intervals(ours, *LEARNERS)}"
         " Speedup = (fastest baseline - median of RL-based) / RL-based, over the baselines of the"
         " paper's columns. Its 19.0% for Inception-V3 on 4 GPUs is 19.5% from its printed seconds."
         f" {notes.effort(ours, LEARNERS)}",

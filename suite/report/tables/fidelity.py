@@ -11,7 +11,8 @@ from suite.core.statistics import Agreement
 from suite.report.fidelity_data import GRID, agree, fidelity, label, planned, valid
 from suite.report.table import Section, Table
 from suite.report.tables._explained import explained
-from suite.report.tables._notes import code_note, step_intervals
+from suite.report.tables._intervals import step_intervals
+from suite.report.tables._notes import code_note
 
 WORST = 5
 TITLE = "Fidelity: simulated against measured step times"

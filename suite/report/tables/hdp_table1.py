@@ -26,6 +26,7 @@ from suite.report.tables import _notes as notes
 from suite.report.tables._columns import about, comparisons
 from suite.report.tables._data import Entry, long_form, placer_entries
 from suite.report.tables._gains import Gain, fastest, over_base
+from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._sections import bounds_section, graph_section, memory_section
 
 FOOTNOTES = dict.fromkeys(FITTED, 1) | {"human_expert": 4, LEARNED: 6}
@@ -142,7 +143,7 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         " to the digit and look carried over.",
         'The paper prints "-" for ResNet on the CPU without saying why.',
         "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
-        f" square brackets behind the median {notes.seed_intervals(hdp, *learners)}"
+        f" square brackets behind the median {seed_intervals(hdp, *learners)}"
         " Reduction = (best other column - median of Hierarchical Planner) / best other column. The"
         " paper's 16.3% for Inception-V3 is 13.3% from its printed seconds."
         f" {notes.effort(hdp, learners)}",

@@ -15,6 +15,7 @@ from suite.report.tables import _notes as notes
 from suite.report.tables._data import Entry, long_form
 from suite.report.tables._gains import Gain, over_base
 from suite.report.tables._groups import groups_section
+from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._no_grouping import ALONE, no_grouping_section
 
 LEARNED, RANDOM, SIMPLE = "hdp", "hdp_random_grouping", "hdp_no_grouping"
@@ -97,7 +98,7 @@ def _entries(hdp: Comparison, row: Row, gain: Gain) -> list[Entry]:
 def _notes(hdp: Comparison) -> tuple[str, ...]:
     return (
         "Hierarchical Planner: as in [HDP's Table 1](hdp_table1.md), the median over seeds and the"
-        f" best seed; in square brackets behind the median {notes.seed_intervals(hdp, LEARNED)}"
+        f" best seed; in square brackets behind the median {seed_intervals(hdp, LEARNED)}"
         f" {notes.effort(hdp, LEARNERS)} The paper ran 1,000 updates of 4 placements each.",
         "Random groupings whose search found a placement that fits in memory, of those there are;"
         " best, median and worst are over these alone.",

@@ -10,7 +10,8 @@ from suite.report.hdp import RUN_GRIDS, printed_table
 from suite.report.measured_data import agree, for_real, labels, measured, missing
 from suite.report.outcome import Printed, word
 from suite.report.table import Section, Table
-from suite.report.tables._notes import code_note, failures, provenance, step_intervals
+from suite.report.tables._intervals import step_intervals
+from suite.report.tables._notes import code_note, failures, provenance
 from suite.report.tables._winner import Winner
 
 TITLE = "Measured: grids run for real, beside their simulation"
