@@ -22,9 +22,9 @@ def summary(verdicts: Sequence[Verdict]) -> str:
     """A heading with the verdict, the counts, and a table of every cell that is not as it was."""
     counts = Counter(verdict.word for verdict in verdicts)
     words = ", ".join(outcome(verdicts)) or "green"
-    told = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "no records"
+    counted = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "no records"
     rows = tuple(_row(v) for v in sorted(verdicts, key=_order) if v.word not in _QUIET)
-    parts = [f"## Gate: {words}", f"{told}."]
+    parts = [f"## Gate: {words}", f"{counted}."]
     if rows:
         parts.append(Section("", _HEADER, rows).markdown())
     if any(v.interval.is_range for v in verdicts if v.word not in _QUIET):
