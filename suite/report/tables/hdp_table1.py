@@ -19,6 +19,7 @@ from suite.report.hdp import (
     beside_table1,
     printed_table,
 )
+from suite.report.hdp import GRIDS as hdp_grids
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, beside, best_of
 from suite.report.table import Section, Table
@@ -32,6 +33,8 @@ from suite.report.tables._sections import bounds_section, graph_section, memory_
 FOOTNOTES = dict.fromkeys(FITTED, 1) | {"human_expert": 4, LEARNED: 6}
 """Placer -> the note that its head refers to."""
 SECONDS = metric("step_time")
+GRIDS = hdp_grids
+"""What ``placebench bench hdp_table1`` runs."""
 
 TITLE = "HDP, Table 1: run time of one training step"
 LEAD = """\
