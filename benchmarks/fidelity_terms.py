@@ -23,7 +23,7 @@ from suite.core.arrays import Floats, Ints
 from suite.core.machine import Machine
 from suite.core.placement import Placement
 from suite.core.problem import Problem
-from suite.fidelity.agreement import spearman
+from suite.core.statistics import spearman
 from suite.simulator.step import Simulator
 
 

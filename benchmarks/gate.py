@@ -107,7 +107,7 @@ def red_rates(draw: Draw, slower: float, repeats: int) -> tuple[float, float, fl
         one, two = (rule.compare(*draw(rng, slower)) for _ in range(2))
         first.append(_red(one))
         second.append(_red(one) and _red(two))
-        strict.append(any(v.interval[0] > 1 + rule.tolerance for v in one))
+        strict.append(any(v.interval.low > 1 + rule.tolerance for v in one))
     return float(np.mean(first)), float(np.mean(second)), float(np.mean(strict))
 
 

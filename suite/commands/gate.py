@@ -24,7 +24,7 @@ def add(parsers: Any) -> None:
         parsers,
         "gate",
         "Compare two results folders and end with 0 (green), 3 (slower), 4 (missing) or 5 (nothing"
-        " measured). Simulated cells must be equal; learned ones may differ within bootstrap"
+        " measured). Simulated cells must be equal; learned ones may differ within rank"
         " intervals plus a tolerance; measured ones are compared round by round.",
         "  placebench gate main/results results\n"
         '  placebench gate /tmp/base /tmp/head --interleave "gpu" --commit origin/main --rounds 9',

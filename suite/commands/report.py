@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.report.build import write_reports
 
     report = write_reports(arguments.results, arguments.output)
-    for line in [*(f"wrote {path}" for path in report.written), *report.missing]:
+    for line in report.lines:
         print(line)
     print(f"\n{report.text}")
     if arguments.compare is not None:

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def frozen(values: Any, dtype: Any) -> NDArray[Any]:
+def frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
     """Return ``values`` as a contiguous, read-only array of ``dtype``."""
     array = np.array(values, dtype=dtype, order="C")
     array.setflags(write=False)
@@ -32,7 +32,7 @@ def csr(keys: Ints, values: Ints, rows: int) -> tuple[NDArray[np.int64], NDArray
     return offsets, pairs[1].astype(np.int32)
 
 
-def digest(parts: Iterable[Any]) -> str:
+def digest(parts: Iterable[object]) -> str:
     """Hash arrays, strings and numbers into 16 hexadecimal digits, the same on every machine."""
     sha = hashlib.sha256()
     for part in parts:

@@ -13,6 +13,12 @@ MACHINES = SUITE / "machines"
 GRIDS = SUITE / "grids"
 
 
+def published_folder() -> Path:
+    """The numbers that the papers print: in the package, or in the checkout that it runs from."""
+    packed = SUITE / "published"
+    return packed if packed.is_dir() else ROOT / "results" / "published"
+
+
 def cache_folder() -> Path:
     """``$PLACEBENCH_CACHE``, else ``~/.cache/placebench``."""
     return Path(os.environ.get("PLACEBENCH_CACHE", Path.home() / ".cache" / "placebench"))

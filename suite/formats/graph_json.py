@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import numpy as np
 
@@ -35,10 +35,34 @@ _TENSOR: Fields = {
 }
 
 
-def graph_from_json(data: Mapping[str, Any]) -> OpGraph:
+class _Op(TypedDict, total=False):
+    """An operation whose fields have been checked."""
+
+    name: str
+    type: str
+    flops: float
+    bytes_touched: float
+    persistent_bytes: int
+    gpu_kernel: bool
+    colocation: str | None
+    seconds: dict[str, float]
+
+
+class _Tensor(TypedDict, total=False):
+    """A tensor whose fields have been checked."""
+
+    producer: str
+    consumers: list[object]
+    bytes: int
+    shape: list[int]
+    alias_of: int | None
+    host_memory: bool
+
+
+def graph_from_json(data: Mapping[str, object]) -> OpGraph:
     """Build a graph from a parsed ``placebench-graph-1`` object; InputError if it is wrong."""
     check_fields(data, _TOP, ("ops", "tensors"), "the graph")
-    ops, tensors = data["ops"], data["tensors"]
+    ops, tensors = cast(list[_Op], data["ops"]), cast(list[_Tensor], data["tensors"])
     for i, op in enumerate(ops):
         check_fields(op, _OP, ("name", "type"), f"op {i}")
         _check_op(op, i)
@@ -49,7 +73,7 @@ def graph_from_json(data: Mapping[str, Any]) -> OpGraph:
     index = {op["name"]: i for i, op in enumerate(ops)}
     kinds = sorted({kind for op in ops for kind in op.get("seconds", {})})
     return OpGraph.create(
-        data.get("name", "graph"),
+        str(data.get("name", "graph")),
         [op["name"] for op in ops],
         [op["type"] for op in ops],
         [_find(index, t["producer"], i) for i, t in enumerate(tensors)],
@@ -60,20 +84,20 @@ def graph_from_json(data: Mapping[str, Any]) -> OpGraph:
         persistent_bytes=[op.get("persistent_bytes", 0) for op in ops],
         gpu_kernel=[op.get("gpu_kernel", True) for op in ops],
         tensor_bytes=[t.get("bytes", 0) for t in tensors],
-        alias_of=[-1 if t.get("alias_of") is None else t["alias_of"] for t in tensors],
+        alias_of=[-1 if (alias := t.get("alias_of")) is None else alias for t in tensors],
         host_memory=[t.get("host_memory", False) for t in tensors],
         shapes=[t.get("shape", []) for t in tensors],
         seconds={kind: [op.get("seconds", {}).get(kind, math.nan) for op in ops] for kind in kinds},
     )
 
 
-def _find(index: Mapping[str, int], name: Any, tensor: int) -> int:
+def _find(index: Mapping[str, int], name: object, tensor: int) -> int:
     if not isinstance(name, str) or name not in index:
         raise InputError(f"tensor {tensor} names operation {shown(name)}, which is not in ops")
     return index[name]
 
 
-def _check_op(op: Mapping[str, Any], i: int) -> None:
+def _check_op(op: _Op, i: int) -> None:
     for key in ("name", "type"):
         if not op[key] or "\n" in op[key]:
             raise InputError(f"op {i}: {key} is {shown(op[key])}; give one line of text")
@@ -86,7 +110,7 @@ def _check_op(op: Mapping[str, Any], i: int) -> None:
             )
 
 
-def _check_tensor(tensor: Mapping[str, Any], i: int, count: int) -> None:
+def _check_tensor(tensor: _Tensor, i: int, count: int) -> None:
     for size in tensor.get("shape", []):
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**31:
             raise InputError(f"tensor {i}: shape has {shown(size)}; give whole numbers >= 0")
@@ -95,7 +119,7 @@ def _check_tensor(tensor: Mapping[str, Any], i: int, count: int) -> None:
         raise InputError(f"tensor {i}: alias_of is {alias}, but tensors are 0..{count - 1}")
 
 
-def _check_total(ops: list[Any], tensors: list[Any]) -> None:
+def _check_total(ops: list[_Op], tensors: list[_Tensor]) -> None:
     total = sum(max(0, op.get("persistent_bytes", 0)) for op in ops)
     total += sum(max(0, tensor.get("bytes", 0)) for tensor in tensors)
     if total > LARGEST:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from suite.core.errors import InputError
-from suite.core.graph import ARRAYS, OpGraph
+from suite.core.graph import OpGraph
+from suite.core.graph_checks import ARRAYS
 from suite.formats.atomic import atomic
 
 FORMAT = "placebench-opgraph-1"

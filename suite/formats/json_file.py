@@ -30,7 +30,7 @@ def read_json(path: Path, expected: str) -> dict[str, Any]:
     return data
 
 
-def write_json(data: Any, path: Path) -> None:
+def write_json(data: object, path: Path) -> None:
     """Write JSON, whole or not at all."""
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

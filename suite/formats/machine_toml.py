@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 from suite.core.errors import InputError
 from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Machine
@@ -46,7 +45,7 @@ def load_machine(name_or_path: str | Path) -> Machine:
     return machine if times is None else replace(machine, op_times=path.parent / str(times))
 
 
-def machine_from_table(table: Mapping[str, Any], where: str = "machine") -> Machine:
+def machine_from_table(table: Mapping[str, object], where: str = "machine") -> Machine:
     """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
     known = {"name", "source", "device", "link", "efficiency", "op_times", "dispatch"}
     for key in table.keys() - known:
@@ -69,24 +68,26 @@ def known_machines() -> list[str]:
     return sorted({path.stem for folder in machine_folders() for path in folder.glob("*.toml")})
 
 
-def _tables(table: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
+def _tables(table: Mapping[str, object], key: str, where: str) -> list[Mapping[str, object]]:
     entries = table.get(key, [])
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise InputError(f"{where}: write {key}s as [[{key}]] tables")
     return entries
 
 
-def _positive(table: Mapping[str, Any], key: str, where: str, *, zero: bool = False) -> float:
+def _positive(table: Mapping[str, object], key: str, where: str, *, zero: bool = False) -> float:
     if key not in table:
         raise InputError(f"{where}: {key} is missing; add it")
     value = table[key]
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not usable or value < 0 or (value == 0 and not zero):
-        raise InputError(f"{where}: {key} is {value!r}; give a number {'>=' if zero else '>'} 0")
-    return float(value)
+    # A bool is an int to Python, but no number to whoever wrote the file.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        value = math.nan
+    if math.isfinite(value) and (value > 0 or (zero and value == 0)):
+        return float(value)
+    raise InputError(f"{where}: {key} is {table[key]!r}; give a number {'>=' if zero else '>'} 0")
 
 
-def _device(table: Mapping[str, Any], where: str) -> Device:
+def _device(table: Mapping[str, object], where: str) -> Device:
     names = {f.name for f in fields(Device)}
     for key in table.keys() - names:
         raise InputError(f"{where}: a device has no {key!r}; known: {', '.join(sorted(names))}")
@@ -107,7 +108,7 @@ def _device(table: Mapping[str, Any], where: str) -> Device:
     )
 
 
-def _link(table: Mapping[str, Any], where: str) -> Link:
+def _link(table: Mapping[str, object], where: str) -> Link:
     optional = {"send_overhead", "receive_overhead", "copy_bandwidth"}
     known = {"from", "to", "bandwidth", "latency", "channel", "name"} | optional
     for key in table.keys() - known:
@@ -119,9 +120,9 @@ def _link(table: Mapping[str, Any], where: str) -> Link:
     return Link(
         bandwidth=_positive(table, "bandwidth", here),
         latency=_positive(table, "latency", here, zero=True),
-        channel=channel,
-        source=table.get("from"),
-        target=table.get("to"),
+        channel=str(channel),
+        source=_end(table, "from"),
+        target=_end(table, "to"),
         name=str(table.get("name", "shared")),
         **{
             k: _positive(table, k, here, zero="overhead" in k)
@@ -143,10 +144,14 @@ def _check_ends(devices: Sequence[Device], links: Sequence[Link], where: str) ->
                 )
 
 
-def _efficiencies(
-    table: Mapping[str, Any], where: str
-) -> dict[str, dict[str, tuple[float, float]]]:
+def _end(table: Mapping[str, object], key: str) -> str | None:
+    return None if table.get(key) is None else str(table[key])
+
+
+def _efficiencies(table: object, where: str) -> dict[str, dict[str, tuple[float, float]]]:
     result: dict[str, dict[str, tuple[float, float]]] = {}
+    if not isinstance(table, dict) or not all(isinstance(part, dict) for part in table.values()):
+        raise InputError(f"{where}: write efficiency as [efficiency.KIND] tables")
     for kind, entries in table.items():
         result[kind] = {}
         for name, value in entries.items():

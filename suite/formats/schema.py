@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from suite.core.errors import InputError
 
@@ -23,7 +22,7 @@ Fields = Mapping[str, tuple[type, ...]]
 """Key -> types its value may have; ``(int, float)`` is any number."""
 
 
-def check_fields(entry: Any, known: Fields, required: tuple[str, ...], what: str) -> None:
+def check_fields(entry: object, known: Fields, required: tuple[str, ...], what: str) -> None:
     """Raise InputError unless ``entry`` is a mapping with these keys and types."""
     if not isinstance(entry, dict):
         raise InputError(f"{what} is {shown(entry)}, not an object")
@@ -37,7 +36,7 @@ def check_fields(entry: Any, known: Fields, required: tuple[str, ...], what: str
         _check_type(value, known[key], f"{what}: {key}")
 
 
-def _check_type(value: Any, types: tuple[type, ...], what: str) -> None:
+def _check_type(value: object, types: tuple[type, ...], what: str) -> None:
     wrong_bool = isinstance(value, bool) and bool not in types
     if wrong_bool or not isinstance(value, types):
         words = _WORDS[float if float in types else types[0]]
@@ -46,7 +45,7 @@ def _check_type(value: Any, types: tuple[type, ...], what: str) -> None:
         raise InputError(f"{what} is {shown(value)}, which is too large; check units")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as messages print it, cut short."""
     try:
         text = repr(value)

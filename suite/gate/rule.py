@@ -8,6 +8,7 @@ from math import inf
 
 from suite.bench.cell import Cell
 from suite.core.errors import InputError
+from suite.core.statistics import Interval, median_interval, ratio_estimate, ratio_interval
 from suite.gate.groups import groups, one_a_seed, settings_note, step_times, why_lost
 from suite.gate.runs import Runs
 from suite.gate.verdict import (
@@ -23,7 +24,6 @@ from suite.gate.verdict import (
     WITHIN,
     Verdict,
 )
-from suite.report.bootstrap import median_interval, ratio_interval
 
 Pairs = list[tuple[float, float]]
 """Step times in seconds (base, head) of the same seed and round."""
@@ -74,20 +74,22 @@ class Rule:
         return self._sampled(filled, pairs)
 
     def _sampled(self, filled: Verdict, pairs: Pairs) -> Verdict:
-        ratio, interval = filled.ratio, ratio_interval(*reversed(tuple(zip(*pairs, strict=True))))
-        if filled.kind != LEARNED:
+        if filled.kind == LEARNED:
+            base, head = zip(*pairs, strict=True)
+            ratio, interval = ratio_estimate(head, base), ratio_interval(head, base)
+        else:
             # Round by round: a machine drifts more between rounds than within one.
-            ratios = [head / base for base, head in pairs]
+            ratios = [_ratio(*pair) for pair in pairs]
             ratio, interval = statistics.median(ratios), median_interval(ratios)
         word = self.word(ratio, interval)
         return replace(filled, ratio=ratio, interval=interval, word=word)
 
-    def word(self, ratio: float, interval: tuple[float, float]) -> str:
+    def word(self, ratio: float, interval: Interval) -> str:
         """``slower`` when ``ratio`` exceeds the tolerance and ``interval`` leaves out 1; likewise
         ``faster``; otherwise ``within noise``."""
-        if interval[0] > 1 and ratio > 1 + self.tolerance:
+        if interval.low > 1 and ratio > 1 + self.tolerance:
             return SLOWER
-        if interval[1] < 1 and ratio < 1 / (1 + self.tolerance):
+        if interval.high < 1 and ratio < 1 / (1 + self.tolerance):
             return FASTER
         return WITHIN
 

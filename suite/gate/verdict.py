@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
+from suite.core.statistics import NO_INTERVAL, Interval
+
 SLOWER, MISSING, NOTHING = "slower", "missing", "nothing measured"
 EXIT_CODES = {SLOWER: 3, MISSING: 4, NOTHING: 5}
 """The three reds; 0 is green, 1 a crash, 2 bad input."""
@@ -33,8 +35,8 @@ class Verdict:
     """Median step time in seconds."""
     ratio: float = nan
     """Head / base as compared."""
-    interval: tuple[float, float] = (nan, nan)
-    """Of the ratio, at 95 %; not a number where equality decides."""
+    interval: Interval = NO_INTERVAL
+    """Of the ratio; not a number where equality decides."""
     samples: int = 0
     """Seeds or rounds on each side."""
     note: str = ""

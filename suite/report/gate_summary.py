@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from suite.core.statistics import LEVEL
 from suite.gate.verdict import EQUAL, EXACT, NEW, UNMEASURED, WITHIN, Verdict, outcome
 from suite.report.table import Section
 
 _QUIET = (EQUAL, WITHIN, NEW, UNMEASURED)
 """Counted, not listed."""
-_HEADER = ("cell", "compared", "verdict", "base s", "head s", "change", "95 %", "n", "why")
+_HEADER = (
+    *("cell", "compared", "verdict", "base s", "head s"),
+    *("change", "interval", "n", "level", "why"),
+)
+_RANGE = f"Range: of all ratios, as there are too few samples for an interval at {LEVEL:.0%}."
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
     """A heading with the verdict, the counts, and a table of every cell that is not as it was."""
     counts = Counter(verdict.word for verdict in verdicts)
     words = ", ".join(outcome(verdicts)) or "green"
-    told = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "no records"
+    counted = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "no records"
     rows = tuple(_row(v) for v in sorted(verdicts, key=_order) if v.word not in _QUIET)
-    parts = [f"## Gate: {words}", f"{told}."]
+    parts = [f"## Gate: {words}", f"{counted}."]
     if rows:
         parts.append(Section("", _HEADER, rows).markdown())
+    if any(v.interval.is_range for v in verdicts if v.word not in _QUIET):
+        parts.append(_RANGE)
     return "\n\n".join(parts) + "\n"
 
 
@@ -34,12 +41,13 @@ def _order(verdict: Verdict) -> tuple[bool, float, str]:
 def _row(verdict: Verdict) -> tuple[str, ...]:
     start = (verdict.name, verdict.kind, verdict.word)
     if verdict.ratio != verdict.ratio:
-        return (*start, "", "", "", "", str(verdict.samples), verdict.note)
-    low, high = verdict.interval
+        return (*start, "", "", "", "", str(verdict.samples), "", verdict.note)
+    low, high, level = verdict.interval
+    sure = "range" if verdict.interval.is_range else f"{level:.1%}" if level == level else ""
     spread = f"{_change(low)} to {_change(high)}" if low == low else ""
     times = f"{verdict.base:.6g}", f"{verdict.head:.6g}"
     change = _change(verdict.ratio, verdict.kind == EXACT)
-    return (*start, *times, change, spread, str(verdict.samples), verdict.note)
+    return (*start, *times, change, spread, str(verdict.samples), sure, verdict.note)
 
 
 def _change(ratio: float, exact: bool = False) -> str:

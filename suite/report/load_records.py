@@ -10,9 +10,10 @@ import pandas as pd
 
 from suite.bench.record import RECORDS, read_record
 from suite.core.errors import InputError
+from suite.core.paths import published_folder
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
-_TEXTS = ("backend", "semantics", "status", "reason", "bound_kind", "placement_hash")
+_TEXTS = ("backend", "semantics", "status", "reason", "bound_kind", "placement_hash", "code")
 _NUMBERS = (
     *("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations"),
     "planned",
@@ -37,11 +38,14 @@ PUBLISHED = (
 
 
 def load_records(results: Path) -> pd.DataFrame:
-    """Read every record under ``results``: one row each, sorted by cell.
+    """Read every record below ``results``, a folder of any name: one row each, sorted by cell.
 
     Columns are CELL, FIELDS (names and units of docs/formats.md; mappings and lists stay as they
-    are) and ``path``, the record's file. InputError names a file that is not a whole record.
+    are) and ``path``, the record's file; ``code`` is empty where it is unknown which code made the
+    record. InputError when there is no such folder, and names a file that is not a whole record.
     """
+    if not results.is_dir():
+        raise InputError(f"{results} is no folder; give a results folder, as bench --output does")
     rows = [_row(path) for path in sorted(results.glob(RECORDS))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])
     return frame.sort_values(list(CELL), ignore_index=True)
@@ -56,23 +60,17 @@ def _row(path: Path) -> dict[str, Any]:
     return {name: cell[name] for name in CELL} | FIELDS | known | {"path": str(path)}
 
 
-def load_published(results: Path) -> pd.DataFrame:
-    """Read ``results/published/*.csv``: one row a printed number.
+def load_published() -> pd.DataFrame:
+    """Read ``results/published/*.csv``, which come with the package: one row a printed number.
 
     Columns are PUBLISHED (results/published/README.md says what they mean) and ``printed``, the
     digits as printed; ``value`` is float64, NaN unless status is ``ok``; ``gpus`` is 0 where the
     paper prints one value for all counts.
     """
-    parts = [pd.read_csv(p, dtype=str, keep_default_na=False) for p in _csv_files(results)]
+    files = sorted(published_folder().glob("*.csv"))
+    parts = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in files]
     frame = pd.concat(parts, ignore_index=True)[list(PUBLISHED)]
     frame["printed"] = frame["value"]
     frame["value"] = pd.to_numeric(frame["value"])
     frame["gpus"] = frame["gpus"].replace("", "0").astype("int64")
     return frame
-
-
-def _csv_files(results: Path) -> list[Path]:
-    files = sorted((results / "published").glob("*.csv"))
-    if not files:
-        raise InputError(f"{results / 'published'} holds no .csv; run in the project's folder")
-    return files

@@ -9,7 +9,7 @@ from math import nan
 
 import pandas as pd
 
-from suite.report.bootstrap import median_interval
+from suite.core.statistics import Interval, median_interval
 from suite.report.metrics import Metric
 
 WORDS = {"oom": "OOM", "timeout": "time-out", "not_given": "-", "not_run": "not run"}
@@ -70,8 +70,8 @@ class Outcome:
         return (self.samples[0], self.samples[-1]) if self.samples else (nan, nan)
 
     @property
-    def confidence(self) -> tuple[float, float]:
-        """Bootstrap 95 % interval of the median over seeds, in seconds; NaN for one seed."""
+    def confidence(self) -> Interval:
+        """Interval of the median over seeds, in seconds, or their range; NaN for one seed."""
         return median_interval(self.values)
 
     @property
@@ -88,11 +88,12 @@ class Outcome:
         return f"{metric.format(self.median)} [{low}-{high}, {self.counts}]"
 
     def learned_text(self, metric: Metric) -> str:
-        """Print the cell of a placer that learns: median [95 % interval], best seed, n."""
+        """Print the cell of a placer that learns: median [interval or range], best seed, n."""
         if not self.values or self.found == 1:
             return self._single(metric)
-        low, high = (metric.format(v) for v in self.confidence)
-        interval = f" [{low}-{high}]" if len(self.values) > 1 else ""
+        low, high, _ = self.confidence
+        ends = f"{'range ' * self.confidence.is_range}{metric.format(low)}-{metric.format(high)}"
+        interval = f" [{ends}]" if len(self.values) > 1 else ""
         printed = f"{metric.format(self.median)}{interval}"
         return f"{printed}, best {metric.format(self.values[0])}, {self.counts}"
 

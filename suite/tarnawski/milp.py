@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from suite.core.arrays import Ints
 from suite.tarnawski.workload import Floats
 
-Terms = list[tuple[Any, Any]]
+Terms = Sequence[tuple[ArrayLike, ArrayLike]]
 """(columns, coefficients): of one length each, or single."""
 
 
@@ -51,11 +53,11 @@ class Program:
         self.columns += count
         return np.arange(self.columns - count, self.columns).reshape(shape)
 
-    def forbid(self, columns: Any) -> None:
+    def forbid(self, columns: ArrayLike) -> None:
         """Fix these columns at zero."""
         self.most(0.0, [(columns, 1.0)])
 
-    def most(self, limit: Any, terms: Terms) -> None:
+    def most(self, limit: ArrayLike, terms: Terms) -> None:
         """Add one row for each position of the arrays: sum of coefficient x column <= limit."""
         sizes = [np.size(columns) for columns, _ in terms]
         if not min(sizes):
@@ -78,7 +80,7 @@ class Program:
         self.limits.append(np.array([limit]))
         self.rows += 1
 
-    def sum_is(self, value: float, columns: Any) -> None:
+    def sum_is(self, value: float, columns: ArrayLike) -> None:
         """Add: the sum of these columns is ``value``."""
         self.sum_most(value, [(columns, 1.0)])
         self.sum_most(-value, [(columns, -1.0)])
@@ -86,9 +88,8 @@ class Program:
     def equal(self, left: Ints, right: Ints) -> None:
         """Add for each column of two int64[rows, n]: their sums over the rows are equal."""
         if left.shape[1]:
-            terms: Terms = [(row, 1.0) for row in left] + [(row, -1.0) for row in right]
-            self.most(0.0, terms)
-            self.most(0.0, [(row, -coefficient) for row, coefficient in terms])
+            self.most(0.0, [*((row, 1.0) for row in left), *((row, -1.0) for row in right)])
+            self.most(0.0, [*((row, -1.0) for row in left), *((row, 1.0) for row in right)])
 
     def minimise(
         self, target: int, gap: float, seconds: float, start: dict[int, float], seed: int
@@ -120,7 +121,7 @@ class Program:
             status == highspy.HighsModelStatus.kInfeasible,
         )
 
-    def _model(self, highspy: Any, target: int) -> Any:
+    def _model(self, highspy: ModuleType, target: int) -> Any:
         rows, columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
         order = np.lexsort((rows, columns))
         model = highspy.HighsLp()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Mapping, Sequence
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import numpy as np
 
@@ -17,6 +18,33 @@ MILLISECONDS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
 """Units of time that a file may be in, in ms."""
 
 
+class _Node(TypedDict, total=False):
+    id: int
+    supportedOnFpga: bool
+    fpgaLatency: float
+    cpuLatency: float
+    size: float
+    isBackwardNode: bool
+    colorClass: Hashable
+
+
+class _Link(TypedDict, total=False):
+    sourceId: int
+    destId: int
+    cost: float
+    size: float
+
+
+class _Document(TypedDict, total=False):
+    """A file as its authors describe it; whether it is like that shows when it is read."""
+
+    nodes: list[_Node]
+    edges: list[_Link]
+    maxFPGAs: float
+    maxCPUs: float
+    maxSizePerFPGA: float
+
+
 def read_workload(path: Path, time_unit: str = "ms", cost_unit: str = "ms") -> Workload:
     """Read a workload whose node times and edge costs are in these units (MILLISECONDS).
 
@@ -24,7 +52,9 @@ def read_workload(path: Path, time_unit: str = "ms", cost_unit: str = "ms") -> W
     """
     data = _load(path)
     try:
-        return _workload(path, data, MILLISECONDS[time_unit], MILLISECONDS[cost_unit])
+        return _workload(
+            path, cast(_Document, data), MILLISECONDS[time_unit], MILLISECONDS[cost_unit]
+        )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
@@ -51,7 +81,7 @@ def read_split(path: Path, workload: Workload) -> Split:
     return Split.of(device)
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -63,7 +93,7 @@ def _load(path: Path) -> Any:
     return data
 
 
-def _workload(path: Path, data: Any, time: float, unit: float) -> Workload:
+def _workload(path: Path, data: _Document, time: float, unit: float) -> Workload:
     nodes, links = data["nodes"], data["edges"]
     ids = np.array([int(node["id"]) for node in nodes], np.int64)
     if len(set(ids.tolist())) < len(ids) or not len(ids):
@@ -88,8 +118,8 @@ def _workload(path: Path, data: Any, time: float, unit: float) -> Workload:
         _colours(colours),
         edges,
         _costs(path, links, edges, len(ids)) * unit,
-        _whole(data, "maxFPGAs", path),
-        _whole(data, "maxCPUs", path),
+        _whole(data["maxFPGAs"], "maxFPGAs", path),
+        _whole(data["maxCPUs"], "maxCPUs", path),
         float(_numbers([data], "maxSizePerFPGA", path)[0]),
         _bandwidth(links, unit),
     )
@@ -99,22 +129,21 @@ def _workload(path: Path, data: Any, time: float, unit: float) -> Workload:
     return workload
 
 
-def _numbers(entries: Any, key: str, path: Path) -> Floats:
-    values = np.array([float(entry[key]) for entry in entries])
+def _numbers(entries: Sequence[Mapping[str, object]], key: str, path: Path) -> Floats:
+    values = np.array([entry[key] for entry in entries], np.float64)
     if not (np.isfinite(values) & (values >= 0)).all():
         raise InputError(f"{path}: {key} must be finite and not negative")
     return values
 
 
-def _whole(data: Any, key: str, path: Path) -> int:
-    value = data[key]
+def _whole(value: float, key: str, path: Path) -> int:
     if not isfinite(value) or value != int(value) or not 0 <= value <= 1000:
         raise InputError(f"{path}: {key} is {value!r}; give a whole number up to 1000")
     return int(value)
 
 
-def _colours(colours: list[Any]) -> Ints:
-    numbers: dict[Any, int] = {}
+def _colours(colours: Sequence[Hashable]) -> Ints:
+    numbers: dict[Hashable, int] = {}
     for position, colour in enumerate(colours):
         # A node without colour is a class of its own.
         numbers.setdefault(("own", position) if colour is None else colour, len(numbers))
@@ -122,7 +151,7 @@ def _colours(colours: list[Any]) -> Ints:
     return np.array([numbers[key] for key in keys], np.int64)
 
 
-def _costs(path: Path, links: Any, edges: Ints, nodes: int) -> Floats:
+def _costs(path: Path, links: Sequence[_Link], edges: Ints, nodes: int) -> Floats:
     """The one cost that all out-edges of a node must have."""
     cost = np.full(nodes, nan)
     for value, source in zip(_numbers(links, "cost", path), edges[:, 0], strict=True):
@@ -132,7 +161,7 @@ def _costs(path: Path, links: Any, edges: Ints, nodes: int) -> Floats:
     return np.where(np.isnan(cost), 0.0, cost)
 
 
-def _bandwidth(links: Any, unit: float) -> float:
+def _bandwidth(links: Sequence[_Link], unit: float) -> float:
     rates = [
         link["size"] / (link["cost"] * unit) * 1e3
         for link in links

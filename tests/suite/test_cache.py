@@ -14,7 +14,8 @@ from strategies import graphs
 
 from suite.capture.cache import graph_def_path, graph_path, load_graph, missing
 from suite.core.errors import InputError
-from suite.core.graph import ARRAYS, OpGraph
+from suite.core.graph import OpGraph
+from suite.core.graph_checks import ARRAYS
 from suite.formats.graph_npz import load_graph_file, save_graph
 from suite.search.registry import tasks
 

@@ -1,7 +1,5 @@
 """ColocRL's Table 2: its formula, its groups, its rows of one task on several GPU counts."""
 
-from pathlib import Path
-
 import pytest
 from suite_records import GIB, record
 
@@ -30,7 +28,7 @@ def colocrl_record(placer, gpus, seconds, seed=0, **more):
 def built(folder, *records):
     for one in records:
         write_record(one, None, Cell(**one["cell"]).path(folder))
-    return table(load_records(folder), load_published(Path("results")))
+    return table(load_records(folder), load_published())
 
 
 def rows_of(page, section):

@@ -5,6 +5,7 @@ import pytest
 
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+from suite.core.graph_networkx import from_networkx, to_networkx
 
 
 def diamond(**changes):
@@ -70,7 +71,7 @@ def test_networkx_and_back():
     graph = diamond(
         colocation=["v", None, "v", None], flops=[1, 2, 3, 4], persistent_bytes=[9, 0, 0, 0]
     )
-    assert OpGraph.from_networkx(graph.to_networkx()).fingerprint == graph.fingerprint
+    assert from_networkx(to_networkx(graph)).fingerprint == graph.fingerprint
 
 
 @pytest.mark.parametrize(

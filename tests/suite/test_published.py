@@ -1,13 +1,11 @@
 """The papers' numbers: complete, and consistent with the arithmetic the papers state."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from suite.report.load_records import load_published
 
-PUBLISHED = load_published(Path("results"))
+PUBLISHED = load_published()
 HDP_PRIOR = ["cpu_only", "gpu_only", "human_expert", "scotch", "mincut"]
 
 

@@ -1,8 +1,6 @@
 """Reports: what a reader finds in them, and that they are the same from the same records."""
 
-import shutil
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,12 +15,10 @@ from suite.report.table import Section, Table
 from suite.report.tables import hdp_table1
 from suite.report.tables.hdp_table1 import GRIDS
 
-PUBLISHED = Path("results/published").resolve()
-
 
 @pytest.fixture
 def results(tmp_path):
-    shutil.copytree(PUBLISHED, tmp_path / "results" / "published")
+    (tmp_path / "results").mkdir()
     return tmp_path / "results"
 
 
@@ -154,12 +150,29 @@ def test_learned_cell_shows_median_interval_best_and_failures(results):
     seeds = [record("nmt_2", "hdp", s, i, grid="reference") for i, s in enumerate((1.7, 1.2, 1.0))]
     write(results, *seeds)
     row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (2-layer)")
-    assert row["Hierarchical Planner"] == "**1.20 [1.00-1.70], best 1.00, n=3** (0.84, x1.43)"
+    assert row["Hierarchical Planner"] == "**1.20 [range 1.00-1.70], best 1.00, n=3** (0.84, x1.43)"
     assert row["Runtime Reduction"] == "40.0% (60.6%)"
     write(results, record("nmt_2", "hdp", 1.7, 0, grid="reference", **over_capacity("nmt_2")))
     write(results, record("nmt_2", "hdp", 1.2, 1, grid="reference", **over_capacity("nmt_2")))
     row = cells(build_table("hdp_table1", results), "The paper's table", "NMT (2-layer)")
     assert row["Hierarchical Planner"] == "**1.00, best 1.00, n=1, 2 OOM** (0.84, x1.19)"
+
+
+def test_from_six_seeds_on_a_learned_cell_has_an_interval_with_its_level(results):
+    for seed in range(10):
+        write(results, record("nmt_2", "hdp", 1.0 + seed / 10, seed, grid="reference"))
+    for seed in range(3):
+        write(results, record("rnnlm", "hdp", 1.0 + seed, seed, grid="reference"))
+    table = build_table("hdp_table1", results)
+    row = cells(table, "The paper's table", "NMT (2-layer)")
+    assert row["Hierarchical Planner"].startswith("1.45 [1.10-1.80], best 1.00, n=10")
+    note = next(note for note in table.notes if note.startswith("Learned cells"))
+    assert "range of fewer than six seeds contains the true median in 75.0% (n=3)" in note
+    assert "whatever its distribution, in 97.9% (n=10) of cases." in note
+    data = table.data[(table.data["column"] == "hdp") & (table.data["metric"] == "step_time")]
+    levels = data.set_index("task")["interval_level"]
+    assert levels["rnnlm"] == 0.75
+    assert levels["nmt_2"] == pytest.approx(0.978515625)
 
 
 def test_reduction_is_negative_when_the_best_other_column_is_faster(results):
@@ -186,7 +199,7 @@ def test_a_cell_comes_from_the_first_grid_that_has_it(results):
         write(results, record("nmt_2", "hdp", 3.0, seed, grid="reference", evaluations=count))
     table = build_table("hdp_table1", results)
     assert cells(table, "The paper's table", "NMT (2-layer)")["Hierarchical Planner"] == (
-        "3.00 [3.00-3.00], best 3.00, n=2 (0.84, x3.57)"
+        "3.00 [range 3.00-3.00], best 3.00, n=2 (0.84, x3.57)"
     )
     assert effort(table).startswith("grid `reference`, 2 seeds, 3,996 to 4,000 evaluated")
 
@@ -202,7 +215,7 @@ def test_additional_learned_planners_have_their_columns(results):
         write(results, record("rnnlm", "hdp_tuned", 1.5 + seed, seed, grid="reference"))
     write(results, record("rnnlm", "colocrl", 1.75))
     row = cells(build_table("hdp_table1", results), "Learned, not in the paper", "RNNLM")
-    assert row["HDP, tuned"] == "2.00 [1.50-2.50], best 1.50, n=2"
+    assert row["HDP, tuned"] == "2.00 [range 1.50-2.50], best 1.50, n=2"
     assert row["ColocRL"] == "1.75"
 
 
@@ -272,7 +285,7 @@ def build_notes(results):
 def test_every_published_value_of_the_table_is_rendered(results):
     write(results, *full())
     table = build_table("hdp_table1", results)
-    published = load_published(results)
+    published = load_published()
     printed = published[(published["paper"] == "HDP") & (published["table"] == "1")]
     for label, frame in printed.groupby("printed_task"):
         row = " ".join(cells(table, "The paper's table", label).values())
@@ -295,11 +308,11 @@ def test_csv_has_all_digits_and_keeps_oom_times_apart(results):
 
 
 def test_same_records_give_the_same_bytes(results, tmp_path):
-    made = full()
+    simulated = {"step_time": 1.1}
+    made = [*full(), record("rnnlm", "random", 1.0, grid="fidelity", simulated=simulated)]
     write(results, *made)
     first = write_reports(results, tmp_path / "a")
     again = tmp_path / "again"
-    shutil.copytree(results / "published", again / "published")
     write(again, *reversed(made))
     second = write_reports(again, tmp_path / "b")
     assert [f.name for f in first.written] == [f.name for f in second.written]
@@ -308,7 +321,48 @@ def test_same_records_give_the_same_bytes(results, tmp_path):
         assert one.read_bytes() == other.read_bytes(), one.name
 
 
-@pytest.mark.parametrize("some", [0, 3])
+def test_what_has_no_records_is_not_written_and_said_in_one_line(results, capsys):
+    write(results, record("inception_v3", "cpu_only", 0.6283))
+    output = results.parent / "out"
+    output.mkdir()
+    (output / "tarnawski_latency.md").write_text("earlier")
+    (output / "mine.md").write_text("mine")
+    assert main(["report", "--results", str(results), "--output", str(output)]) == 0
+    [line] = [x for x in capsys.readouterr().out.splitlines() if x.startswith("no records")]
+    for name in ("fidelity", "measured", "tarnawski_latency", "strong_baselines"):
+        assert name in line
+    assert "hdp_table1" not in line
+    assert line.endswith(f"; of an earlier report: {output / 'tarnawski_latency.md'}")
+    names = {path.stem for path in output.iterdir()}
+    assert not names & {"fidelity", "measured", "tarnawski_throughput", "strong_baselines"}
+    assert (output / "tarnawski_latency.md").read_text() == "earlier"
+    assert (output / "mine.md").read_text() == "mine"
+    index = (output / "README.md").read_text()
+    assert "tarnawski_latency.md" not in index
+    assert "Without records, and so not written: colocrl_table2, " in index
+
+
+def test_no_records_at_all_are_refused(results, capsys):
+    output = results.parent / "out"
+    assert main(["report", "--results", str(results), "--output", str(output)]) == 2
+    assert f"{results} holds no records; run `placebench bench`" in capsys.readouterr().err
+    results.rmdir()
+    assert main(["report", "--results", str(results), "--output", str(output)]) == 2
+    assert "is no folder" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_records_of_unknown_code_are_counted_in_one_note(results):
+    write(results, record("rnnlm", "scotch", 1.0), record("rnnlm", "mincut", 1.0, code=None))
+    write(results, record("rnnlm", "metis", 1.0, code="0123456789abcdef"))
+    [note] = [note for note in build_notes(results) if "unknown code" in note]
+    assert note == "2 of 3 records are of unknown code (made before records carried it)."
+    for placer in ("scotch", "mincut"):
+        write(results, record("rnnlm", placer, 1.0, code="0123456789abcdef"))
+    assert not any("unknown code" in note for note in build_notes(results))
+
+
+@pytest.mark.parametrize("some", [1, 3])
 def test_reports_of_few_records_still_come_out(results, some):
     write(results, *full()[:some])
     report = write_reports(results, results.parent / "reports")

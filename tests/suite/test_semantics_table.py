@@ -5,8 +5,8 @@ import math
 import pytest
 from suite_records import over_capacity, record, write
 
+from suite.core.statistics import order_agreement
 from suite.report.load_records import load_published, load_records
-from suite.report.ranking import Agreement
 from suite.report.tables.semantics import table
 
 
@@ -23,20 +23,12 @@ def scored(task, placer, *seconds, seed=0, **more):
 @pytest.fixture
 def build(tmp_path):
     """The table of some records."""
-    published = tmp_path / "published"
-    published.symlink_to(_published())
 
     def built(*records):
         write(tmp_path, *records)
-        return table(load_records(tmp_path), load_published(tmp_path))
+        return table(load_records(tmp_path), load_published())
 
     return built
-
-
-def _published():
-    from pathlib import Path
-
-    return Path(__file__).parents[2] / "results" / "published"
 
 
 def cells(built, section, task):
@@ -118,6 +110,6 @@ def test_no_records_give_an_empty_page(build):
     ],
 )
 def test_kendalls_tau(ours, theirs, tau, pairs, reversed_):
-    agreement = Agreement.of(ours, theirs)
+    agreement = order_agreement(ours, theirs)
     assert agreement.tau == pytest.approx(tau, nan_ok=True)
     assert (agreement.pairs, agreement.reversed) == (pairs, reversed_)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 from suite_records import record, write
 
 from suite.report.build import build_table
 
-PUBLISHED = Path(__file__).parents[2] / "results/published"
-
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
-    shutil.copytree(PUBLISHED, folder / "published")
     write(folder, record("nmt_4", "metis", 0.2, grid="strong", wall_seconds=1.25, evaluations=3))
     write(folder, record("nmt_4", "scotch", 0.1, grid="strong"))
     write(folder, record("nmt_4", "gpu_only", 0.15, grid="strong", status="oom"))

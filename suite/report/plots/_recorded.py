@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
+
+import pandas as pd
 
 from suite.bench.load_problem import kept_graph
 from suite.bench.record import read_devices
@@ -19,7 +19,7 @@ from suite.formats.machine_toml import load_machine
 from suite.search.registry import tasks
 
 
-def recorded(record: Mapping[Hashable, Any]) -> tuple[Problem, Ints]:
+def recorded(record: pd.Series) -> tuple[Problem, Ints]:
     """Return the problem and the placement (int32[ops]) of a row of a record frame.
 
     The graph is the one that the results keep, else the cached one; it is never captured here,
@@ -38,7 +38,7 @@ def recorded(record: Mapping[Hashable, Any]) -> tuple[Problem, Ints]:
     return problem, Placement.of(problem, devices).devices
 
 
-def _graph(record: Mapping[Hashable, Any]) -> OpGraph:
+def _graph(record: pd.Series) -> OpGraph:
     task, wanted = str(record["task"]), str(record["graph"].get("fingerprint", ""))
     kept = kept_graph(Path(record["path"]).parents[4], task, wanted)
     places = [kept, graph_path(task)] if task in tasks() else [kept]

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from suite.report.fidelity_data import agree, bars, fidelity, valid
 from suite.report.metrics import metric
 from suite.report.plot_style import MUTED
 from suite.report.plots._panels import panels
-from suite.report.tables._fidelity import agree, fidelity, valid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLE = "Measured against simulated step time of the same placements"
+TABLES = ("fidelity",)
 KINDS = {
     "single": ("s", "#111827"),
     "expert": ("*", "#d9822b"),
@@ -42,7 +43,8 @@ def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
         for ax in axes[1:]:
             more = ax.get_legend_handles_labels()
             known |= dict(zip(more[1], more[0], strict=True))
-        figure.legend(known.values(), known.keys(), loc="outside upper center", ncols=7)
+        legend = figure.legend(known.values(), known.keys(), loc="outside upper center", ncols=7)
+        legend.set_title(bars(rows))
     else:
         axes[0].set_title("No placement has been run yet")
     return figure

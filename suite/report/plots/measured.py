@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from suite.report.fidelity_data import bars
+from suite.report.measured_data import comparable, labels, measured
 from suite.report.metrics import metric
 from suite.report.plot_style import MUTED, OURS, PUBLISHED
 from suite.report.plots._panels import panels
-from suite.report.tables._measured import comparable, labels, measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLE = "Grids run for real: simulated and measured step time of every placer"
+TABLES = ("measured",)
 COLOURS = {"cluster": PUBLISHED, "session": "#2e7d32"}
 KEYS = ["grid", "machine", "gpus", "task"]
 
@@ -58,4 +60,4 @@ def _panel(ax: Axes, part: pd.DataFrame) -> None:
     ax.set_xlim(left=0)
     ax.set_xlabel(f"{seconds.label}, {seconds.unit}")
     ax.set_title(f"{first['task']}, {first['machine']}, grid {first['grid']}", fontsize=9)
-    ax.legend(loc="best", fontsize=8)
+    ax.legend(loc="best", fontsize=8, title=bars(part), title_fontsize=8)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from suite.report.comparison import Comparison, Row
+from suite.report.hdp import SHORT, beside_table1
 from suite.report.outcome import word
 from suite.report.plot_style import FAILED, OURS, PUBLISHED
-from suite.report.plots._panels import HEADS, hdp, panels
+from suite.report.plots._panels import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 TITLE = "Peak memory of each device as a share of its capacity, per task and placer"
+TABLES = ("hdp_table1",)
 FAN = 0.55
 """Height over which the devices of one placer are fanned out; placers are 1 apart."""
 CPU, GPU = "s", "o"
@@ -25,7 +27,7 @@ CPU, GPU = "s", "o"
 
 def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     """Draw the figure from all records; the published table gives the panels."""
-    comparison = hdp(records, published)
+    comparison = beside_table1(records, published)
     figure, axes = panels(len(comparison.rows), 3, 2.9)
     for ax, row in zip(axes, comparison.rows, strict=True):
         _panel(ax, comparison, row)
@@ -37,7 +39,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
 def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
     records = comparison.of_row(row)
     top = 1.0
-    for y, placer in enumerate(HEADS):
+    for y, placer in enumerate(SHORT):
         mine = records[records["placer"] == placer]
         shares = _shares(mine)
         for i, (device, values) in enumerate(shares.items()):
@@ -48,9 +50,9 @@ def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
             text = "missing" if mine.empty else word(str(mine["status"].iloc[0]))
             ax.text(0.03, y, text, color=FAILED, fontsize=9, va="center", fontweight="bold")
     ax.axvline(1, color=FAILED, lw=1.2, ls="--")
-    ax.set_yticks(range(len(HEADS)), list(HEADS.values()), fontsize=8)
+    ax.set_yticks(range(len(SHORT)), list(SHORT.values()), fontsize=8)
     ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(HEADS) - 0.5, -0.5)
+    ax.set_ylim(len(SHORT) - 0.5, -0.5)
     ax.set_xlim(-0.03, 1.1 * top)
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.set_title(f"{row.label}, {row.gpus} GPUs")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.report.comparison import Comparison, Row
+from suite.report.hdp import SHORT, beside_table1
 from suite.report.metrics import metric
 from suite.report.plot_style import FAILED, WIDTH
-from suite.report.plots._panels import HEADS, hdp
 from suite.report.plots._recorded import recorded
 from suite.report.plots._unrolled import Unrolled, unroll
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 TITLE = "Placement found for the 4-layer NMT: layers x unrolled steps, coloured by device"
+TABLES = ("hdp_table1",)
 TASK = "nmt_4"
 CHOICE = ("hdp", "human_expert")
 """Whose placement is shown: the first that has a valid one."""
@@ -44,7 +44,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     It is read from beside its record, its graph from the results or the cache; where one of them
     is not there, the figure says so instead.
     """
-    comparison = hdp(records, published, CHOICE)
+    comparison = beside_table1(records, published, CHOICE)
     row = next(row for row in comparison.rows if row.task == task)
     record = _chosen(comparison, row)
     if record is None:
@@ -56,12 +56,12 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     return _draw(row, record, problem, unroll(problem, devices))
 
 
-def _chosen(comparison: Comparison, row: Row) -> Mapping[Hashable, Any] | None:
+def _chosen(comparison: Comparison, row: Row) -> pd.Series | None:
     for placer in CHOICE:
         mine = comparison.of_cell(row, placer)
         valid = mine[mine["status"] == "ok"].sort_values("step_time", kind="stable")
         if not valid.empty:
-            return valid.to_dict("records")[0]
+            return valid.iloc[0]
     return None
 
 
@@ -74,12 +74,12 @@ def _notice(row: Row, words: str) -> Figure:
     return figure
 
 
-def _draw(row: Row, record: Mapping[Hashable, Any], problem: Problem, found: Unrolled) -> Figure:
+def _draw(row: Row, record: pd.Series, problem: Problem, found: Unrolled) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, 0.5 * len(found.layers) + 2.2))
     time = metric("step_time").format(record["step_time"])
-    whose = f"{HEADS[str(record['placer'])]} (grid {record['grid']}, seed {record['seed']})"
+    whose = f"{SHORT[str(record['placer'])]} (grid {record['grid']}, seed {record['seed']})"
     figure.suptitle(f"{row.label}, {row.gpus} GPUs: {whose}, {time} s a step", fontsize=12)
     names = [device.name for device in problem.machine.devices]
     colours = _colours(names)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from suite.bench.grid import load_grid
+from suite.report.hdp import MACHINE, beside_table1
 from suite.report.outcome import Outcome
 from suite.report.plot_style import MUTED
-from suite.report.plots._panels import hdp, panels
+from suite.report.plots._panels import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 TITLE = "Quality against planning time: step time / lower bound of every placer"
+TABLES = ("hdp_table1", "strong_baselines")
 GRIDS = ("race", "reference", "colocrl", "strong", "quick")
 """A placer's records come from the first grid that has it on the task."""
 LEFT_OUT = ("random", "cpu_only")
@@ -29,12 +31,12 @@ SHORTEST = 1e-3
 
 def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     """Draw the figure from all records; the published table gives the panels."""
-    rows = hdp(records, published).rows
+    rows = beside_table1(records, published).rows
     placers = _placers()
     figure, axes = panels(len(rows), 2, 3.0)
     for ax, row in zip(axes, rows, strict=True):
         mine = records[(records["task"] == row.task) & (records["gpus"] == row.gpus)]
-        _panel(ax, mine[mine["machine"] == "k40"], placers)
+        _panel(ax, mine[mine["machine"] == MACHINE], placers)
         ax.set_title(f"{row.label}, {row.gpus} GPUs")
     figure.legend(handles=_legend(placers), loc="outside upper center", ncols=6, fontsize=8)
     return figure

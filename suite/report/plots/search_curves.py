@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from suite.report.comparison import Comparison, Row
+from suite.report.hdp import beside_table1
 from suite.report.metrics import metric
 from suite.report.outcome import word
 from suite.report.plot_style import FAILED, MUTED, PUBLISHED
 from suite.report.plots._curves import EVALUATIONS, SECONDS, curves
-from suite.report.plots._panels import hdp, panels
+from suite.report.plots._panels import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 TITLE = "Search: best step time so far against evaluated placements and against seconds"
+TABLES = ("hdp_table1", "hdp_table2")
 LEARNERS = {
     "hdp": ("HDP", "#0072b2"),
     "hdp_tuned": ("HDP tuned", "#009e73"),
@@ -45,7 +47,7 @@ HEADROOM = 1.12
 
 def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     """Draw the figure from all records and all published numbers: a row of two panels a task."""
-    comparison = hdp(records, published, (*LEARNERS, EXPERT))
+    comparison = beside_table1(records, published, (*LEARNERS, EXPERT))
     figure, axes = panels(2 * len(comparison.rows), 2, 2.6)
     for i, row in enumerate(comparison.rows):
         _row(axes[2 * i], axes[2 * i + 1], comparison, row)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from suite.report.comparison import Comparison, Row
+from suite.report.hdp import SHORT, beside_table1
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, Printed, word
 from suite.report.plot_style import FAILED, MUTED, OURS, PUBLISHED
-from suite.report.plots._panels import HEADS, hdp, panels
+from suite.report.plots._panels import panels
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Step time per task and placer, ours beside HDP's Table 1"
+TABLES = ("hdp_table1",)
 SECONDS = metric("step_time")
 BAR = 0.46
 """Width of a bar; placers are 1 apart."""
@@ -27,7 +29,7 @@ LOG_FROM = 40.0
 
 def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     """Draw the figure from all records and all published numbers."""
-    comparison = hdp(records, published)
+    comparison = beside_table1(records, published)
     figure, axes = panels(len(comparison.rows), 1, 2.3)
     for ax, row in zip(axes, comparison.rows, strict=True):
         _panel(ax, comparison, row)
@@ -36,8 +38,8 @@ def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
 
 
 def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
-    ours = [comparison.ours(row, placer) for placer in HEADS]
-    theirs = [comparison.theirs(row, placer) for placer in HEADS]
+    ours = [comparison.ours(row, placer) for placer in SHORT]
+    theirs = [comparison.theirs(row, placer) for placer in SHORT]
     heights = [o.median for o in ours if o.values] + [p.value for p in theirs if p.value > 0]
     if heights and max(heights) > LOG_FROM * min(heights):
         ax.set_yscale("log")
@@ -51,7 +53,7 @@ def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
         ax.axhline(bound, color=MUTED, lw=1.2, ls="--", zorder=0)
     ax.set_title(f"{row.label}, {row.gpus} GPUs")
     ax.set_ylabel(f"{SECONDS.label}, {SECONDS.unit}")
-    heads = ["\n".join(head.rsplit(" ", 1)) for head in HEADS.values()]
+    heads = ["\n".join(head.rsplit(" ", 1)) for head in SHORT.values()]
     ax.set_xticks(range(len(heads)), heads, fontsize=7.5)
     ax.set_xlim(-0.6, len(heads) - 0.4)
     ax.grid(False, axis="x")

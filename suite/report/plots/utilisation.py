@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from suite.report.hdp import FITTED, SHORT, beside_table1
 from suite.report.metrics import metric
 from suite.report.outcome import word
 from suite.report.plot_style import FAILED, WIDTH
-from suite.report.plots._panels import HEADS, hdp
-from suite.report.tables.hdp_table1 import FITTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TASK = "nmt_4"
-SHOWN = {placer: head for placer, head in HEADS.items() if placer not in FITTED}
+SHOWN = {placer: head for placer, head in SHORT.items() if placer not in FITTED}
 """Placers that use several devices: on a single one there is nothing to see."""
 TITLE = "Device utilisation over one training step of the 4-layer NMT"
+TABLES = ("hdp_table1",)
 STRIP = 0.19
 """Inches of height of one device's strip."""
-MISSING: Mapping[Hashable, Any] = {"utilisation": None, "status": "missing"}
+MISSING = pd.Series({"utilisation": None, "status": "missing"}, dtype=object)
 """Stands for a record that is not there."""
 
 
@@ -32,10 +31,10 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     """Draw the figure for one task; where a placer has several seeds, its first."""
     from matplotlib.figure import Figure
 
-    comparison = hdp(records, published)
+    comparison = beside_table1(records, published)
     row = next(row for row in comparison.rows if row.task == task)
     first = comparison.of_row(row).drop_duplicates("placer")
-    records_of = {str(record["placer"]): record for record in first.to_dict("records")}
+    records_of = {str(record["placer"]): record for _, record in first.iterrows()}
     shown = {placer: records_of.get(placer, MISSING) for placer in SHOWN}
     devices = [len(record["capacity"]) if record["utilisation"] else 1 for record in shown.values()]
     height = max(3.0, STRIP * sum(devices) + 0.42 * len(shown) + 1.2)
@@ -52,7 +51,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     return figure
 
 
-def _end(record: Mapping[Hashable, Any]) -> float:
+def _end(record: pd.Series) -> float:
     """Seconds that a record's strips cover."""
     strips = record["utilisation"]
     if not strips:
@@ -60,7 +59,7 @@ def _end(record: Mapping[Hashable, Any]) -> float:
     return float(strips["bin_seconds"] * max(len(s) for s in strips["devices"].values()))
 
 
-def _block(ax: Axes, head: str, record: Mapping[Hashable, Any], end: float) -> None:
+def _block(ax: Axes, head: str, record: pd.Series, end: float) -> None:
     """One placer: its devices' strips, as long as its step takes."""
     strips, status = record["utilisation"], str(record["status"])
     ax.set_xlim(0, end)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from suite.bench.grid import planned_cells
 from suite.report.comparison import Comparison
-from suite.report.tables._measured import for_real
+from suite.report.measured_data import for_real
 
 
 def backends(records: pd.DataFrame, grids: Sequence[str]) -> dict[str, pd.DataFrame]:

@@ -15,7 +15,7 @@ Entry = Mapping[str, Any]
 """Some of COLUMNS and their values; the others are empty."""
 COLUMNS = (
     *("task", "gpus", "column", "device", "metric", "unit", "status", "n"),
-    *("value", "low", "high", "interval_low", "interval_high"),
+    *("value", "low", "high", "interval_low", "interval_high", "interval_level"),
     *("published", "published_status", "ratio", "grid", "evaluations"),
 )
 GRAPH_METRICS = {
@@ -35,10 +35,11 @@ def long_form(
     """Everything the sections print, for the named placers; then the ``derived`` entries.
 
     ``value`` is the median over valid records, ``low`` and ``high`` their smallest and largest
-    measurement, ``interval_low`` and ``interval_high`` the bootstrap 95 % interval of the median
-    over seeds, ``evaluations`` the most placements that one of them evaluated; peak memory is the
-    largest over seeds; ``step_time_ignoring_memory`` is what the simulator gives for records whose
-    status is oom.
+    measurement, ``interval_low`` and ``interval_high`` the interval of the median over seeds, which
+    holds it with the chance ``interval_level`` (below six seeds it is their range),
+    ``evaluations`` the most placements that one of them evaluated; peak memory is the largest over
+    seeds; ``step_time_ignoring_memory`` is what the simulator gives for records whose status is
+    oom.
     """
     rows: list[Entry] = []
     for row in comparison.rows:
@@ -57,11 +58,11 @@ def placer_entries(comparison: Comparison, row: Row, placer: str) -> Iterator[En
     ours, theirs = comparison.ours(row, placer), comparison.theirs(row, placer)
     records = comparison.of_cell(row, placer)
     low, high = ours.interval
-    lowest, highest = ours.confidence
+    interval = ours.confidence
     yield {
         **{"metric": "step_time", "unit": metric("step_time").unit, "n": len(ours.values)},
         **{"status": ours.status, "value": ours.median, "low": low, "high": high},
-        **{"interval_low": lowest, "interval_high": highest},
+        **{f"interval_{name}": value for name, value in interval._asdict().items()},
         **{"published": theirs.digits, "published_status": theirs.status},
         **{"ratio": ratio(ours, theirs), "evaluations": records["evaluations"].max()},
         "grid": next(iter(records["grid"]), None),

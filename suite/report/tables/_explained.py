@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 SHOWN = 3
 """Operation types named."""
 
 
-def explained(simulated: float, measured: float, breakdown: Mapping[str, Any]) -> str:
+class Step(TypedDict):
+    """One side of a breakdown."""
+
+    busy: dict[str, float]
+    """Device -> seconds."""
+    transfers: int
+    transfer_seconds: float
+
+
+class Breakdown(TypedDict, total=False):
+    """What :func:`suite.fidelity.breakdown.breakdown` makes; empty without a trace."""
+
+    measured: Step
+    simulated: Step
+    operations: list[tuple[str, str, int, float, float]]
+    """Type, device, number, simulated and measured seconds."""
+
+
+def explained(simulated: float, measured: float, breakdown: Breakdown) -> str:
     """Say where the difference lies: the busiest device, idle time, transfers, operation types.
 
     Times in seconds; ``breakdown`` as :func:`suite.fidelity.breakdown.breakdown` makes it.

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 from suite.report.comparison import Comparison
 from suite.report.outcome import word
 from suite.report.table import Section
+
+
+class Facts(TypedDict, total=False):
+    """What a record says of its planner's groups."""
+
+    groups: int
+    groups_used: int
+    groups_used_history: list[tuple[int, int]]
+    """(Update, groups in use)."""
 
 
 def groups_section(comparison: Comparison, heads: Mapping[str, str]) -> Section:
@@ -32,7 +41,7 @@ def groups_section(comparison: Comparison, heads: Mapping[str, str]) -> Section:
     )
 
 
-def _used(facts: Sequence[Mapping[str, Any]]) -> str:
+def _used(facts: Sequence[Facts]) -> str:
     used = [int(fact["groups_used"]) for fact in facts if "groups_used" in fact]
     offered = sorted({int(fact["groups"]) for fact in facts if "groups" in fact})
     limit = ", ".join(str(n) for n in offered) or "-"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TypedDict
 
 import pandas as pd
 
@@ -190,8 +190,24 @@ def _code(records: pd.DataFrame) -> list[str]:
     return [f"Code: {'; '.join(found)}."] if found else []
 
 
-def _origin(provenance: Mapping[str, Any]) -> str:
+class Provenance(TypedDict, total=False):
+    """What a record says of where it was made."""
+
+    commit: str
+    dirty: bool
+    python: str
+    versions: dict[str, str | None]
+
+
+def _origin(provenance: Provenance) -> str:
     commit = f"commit {str(provenance.get('commit'))[:10]}"
     commit += " with uncommitted changes" * bool(provenance.get("dirty"))
     versions = {"python": provenance.get("python")} | provenance.get("versions", {})
     return ", ".join([commit, *(f"{name} {v}" for name, v in versions.items() if v)])
+
+
+def code_note(records: pd.DataFrame) -> list[str]:
+    """How many of a table's records do not say which code made them; nothing where all do."""
+    unknown = sum(not code for code in records["code"])
+    made = "made before records carried it"
+    return [f"{unknown} of {len(records)} records are of unknown code ({made})."] * bool(unknown)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from suite.report.tables._measured import comparable
+from suite.report.measured_data import comparable
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Winner:
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Winner:
-        """Find them among the rows of :mod:`suite.report.tables._measured`, with ``label``."""
+        """Find them among the rows of :mod:`suite.report.measured_data`, with ``label``."""
         kept = comparable(rows).sort_values("measured", kind="stable")
         if kept.empty:
             return cls((), "", "", "-")

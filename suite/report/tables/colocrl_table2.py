@@ -4,6 +4,19 @@ from __future__ import annotations
 
 import pandas as pd
 
+from suite.report.colocrl import (
+    FITTED,
+    GRIDS,
+    LEARNED,
+    LEARNERS,
+    MACHINE,
+    MORE,
+    MORE_LEARNED,
+    PAPER,
+    PLACERS,
+    PREDICTED,
+    printed_table,
+)
 from suite.report.comparison import Comparison, Row
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, Printed, beside, best_of, word
@@ -11,22 +24,9 @@ from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import Entry, long_form
 from suite.report.tables._gains import Gain, fastest, over_new
+from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._sections import bounds_section, graph_section, memory_section
 
-GRIDS = ("colocrl",)
-"""A cell comes from the first of them that has records of it."""
-MACHINE = "k80"
-FITTED = {"cpu_only": "Single-CPU", "gpu_only": "Single-GPU"}
-"""Columns whose published values the machine was fitted to (benchmarks/fit_machine.py)."""
-PREDICTED = {"scotch": "Scotch", "mincut": "MinCut", "human_expert": "Expert"}
-PAPER = FITTED | PREDICTED
-"""The paper's placers that do not learn, and their heads."""
-LEARNED = "colocrl"
-MORE = {"metis": "METIS", "random": "Random", "best_of_random": "Best of random"}
-"""Our additional placers."""
-MORE_LEARNED = {"hdp": "Hierarchical Planner"}
-LEARNERS = {LEARNED: "RL-based"} | MORE_LEARNED
-PLACERS = PAPER | LEARNERS | MORE
 SECONDS = metric("step_time")
 
 TITLE = "ColocRL, Table 2: run time of one training step"
@@ -39,9 +39,8 @@ orderings, ratios and the OOM pattern are."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
-    paper = published[published["paper"] == "ColocRL"]
-    graphs = paper[paper["table"] == "1"]
-    ours = Comparison.of(records, paper[paper["table"] == "2"], PLACERS, GRIDS, MACHINE)
+    graphs = printed_table(published, "1")
+    ours = Comparison.of(records, printed_table(published, "2"), PLACERS, GRIDS, MACHINE)
     gains = {row: _speedup(ours, row) for row in ours.rows}
     sections = (
         _main(ours, gains),
@@ -143,8 +142,8 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         "Expert: each LSTM layer on its own GPU, for NMT on 4 GPUs encoder and decoder apart;"
         " RNNLM's two layers leave two of 4 GPUs idle. The paper says nothing of RNNLM's embedding"
         " and softmax. Inception-V3 is cut into contiguous parts of about as many convolutions.",
-        "Learned cells: the median over seeds, in square brackets a bootstrap 95 % interval of that"
-        " median, then the best seed and the number of valid ones; one seed has no interval."
+        "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
+        f" square brackets behind the median {seed_intervals(ours, *LEARNERS)}"
         " Speedup = (fastest baseline - median of RL-based) / RL-based, over the baselines of the"
         " paper's columns. Its 19.0% for Inception-V3 on 4 GPUs is 19.5% from its printed seconds."
         f" {notes.effort(ours, LEARNERS)}",
@@ -159,4 +158,5 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         *notes.failures(ours.records),
         notes.completeness(ours),
         *notes.provenance(ours.records),
+        *notes.code_note(ours.records),
     )

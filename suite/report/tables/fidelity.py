@@ -7,10 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from suite.fidelity.agreement import Agreement
+from suite.core.statistics import Agreement
+from suite.report.fidelity_data import GRID, agree, fidelity, label, planned, valid
 from suite.report.table import Section, Table
 from suite.report.tables._explained import explained
-from suite.report.tables._fidelity import agree, fidelity, label, planned, valid
+from suite.report.tables._intervals import step_intervals
+from suite.report.tables._notes import code_note
 
 WORST = 5
 TITLE = "Fidelity: simulated against measured step times"
@@ -36,7 +38,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         TITLE,
         LEAD,
         (_agreement(rows), _kinds(rows), _worst(rows)),
-        tuple(_notes(rows, expected)),
+        (*_notes(rows, expected), *code_note(records[records["grid"] == GRID])),
         rows.drop(columns="breakdown"),
         expected,
         len(rows),
@@ -132,6 +134,7 @@ def _notes(rows: pd.DataFrame, expected: int) -> list[str]:
             "The line `all` ranks placements of different tasks together, which is easier than"
             " ranking those of one."
         )
+    notes += step_intervals(rows)
     shared = rows[rows["virtual"]]
     if len(shared):
         names = ", ".join(sorted(set(shared["machine"])))

@@ -11,6 +11,7 @@ from suite.bench.grid import load_grid
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome
 from suite.report.table import Section, Table
+from suite.report.tables._notes import code_note
 
 GRID = "hdp_reasons"
 SECONDS = metric("step_time")
@@ -58,7 +59,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         TITLE,
         LEAD,
         (Section("One choice at a time", HEADER, rows), _budgets(records)),
-        (f"{len(ours)} of {len(cells)} records are there.",),
+        (f"{len(ours)} of {len(cells)} records are there.", *code_note(ours)),
         data.rename(columns={"placer": "settings"}),
         len(cells),
         len(ours),

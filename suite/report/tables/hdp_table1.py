@@ -7,6 +7,19 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from suite.report.comparison import Comparison, Row
+from suite.report.hdp import (
+    FITTED,
+    LEARNED,
+    MORE,
+    MORE_LEARNED,
+    PAPER,
+    PLACERS,
+    PREDICTED,
+    RUN_GRIDS,
+    beside_table1,
+    printed_table,
+)
+from suite.report.hdp import GRIDS as hdp_grids
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, beside, best_of
 from suite.report.table import Section, Table
@@ -14,41 +27,14 @@ from suite.report.tables import _notes as notes
 from suite.report.tables._columns import about, comparisons
 from suite.report.tables._data import Entry, long_form, placer_entries
 from suite.report.tables._gains import Gain, fastest, over_base
+from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._sections import bounds_section, graph_section, memory_section
 
-GRIDS = ("reference", "quick")
-"""A cell comes from the first of them that has records of it."""
-RUN_GRIDS = ("gpu", *GRIDS)
-"""The grids of this table that may have been run for real, the one looked at first in front."""
-MACHINE = "k40"
-FITTED = {"cpu_only": "CPU Only", "gpu_only": "GPU Only"}
-"""Columns whose published values the machine was fitted to (benchmarks/fit_machine.py)."""
-PREDICTED = {"human_expert": "Human Expert", "scotch": "Scotch", "mincut": "MinCut"}
-PAPER = FITTED | PREDICTED
-"""The paper's placers that do not learn, and their heads."""
-MORE = {
-    "metis": "METIS",
-    "m_topo": "m-TOPO",
-    "m_etf": "m-ETF",
-    "m_sct": "m-SCT",
-    "heft": "HEFT",
-    "etf": "ETF",
-    "annealing": "Annealing",
-    "random": "Random",
-    "best_of_random": "Best of random",
-}
-"""Our additional placers."""
-LEARNED = "hdp"
-MORE_LEARNED = {
-    "hdp_tuned": "HDP, tuned",
-    "hdp_tf_release": "HDP, TF release",
-    "colocrl": "ColocRL",
-}
-"""Our additional placers that learn."""
-PLACERS = PAPER | {LEARNED: "Hierarchical Planner"} | MORE | MORE_LEARNED
 FOOTNOTES = dict.fromkeys(FITTED, 1) | {"human_expert": 4, LEARNED: 6}
 """Placer -> the note that its head refers to."""
 SECONDS = metric("step_time")
+GRIDS = hdp_grids
+"""What ``placebench bench hdp_table1`` runs."""
 
 TITLE = "HDP, Table 1: run time of one training step"
 LEAD = """\
@@ -60,15 +46,14 @@ the OOM pattern are."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
-    paper = published[published["paper"] == "HDP"]
-    hdp = Comparison.of(records, paper[paper["table"] == "1"], PLACERS, GRIDS, MACHINE)
+    hdp = beside_table1(records, published, PLACERS)
     real = comparisons(records, hdp.printed, RUN_GRIDS)
     gains = {row: _reduction(hdp, row) for row in hdp.rows}
     sections = (
         _main(hdp, real, gains),
         bounds_section(hdp, MORE, 9),
         _learned(hdp),
-        graph_section(hdp, paper[paper["table"] == "models"]),
+        graph_section(hdp, printed_table(published, "models")),
         memory_section(hdp, PAPER | {LEARNED: PLACERS[LEARNED]} | MORE),
     )
     entries = [entry for head, one in real.items() for entry in _measured(head, one)]
@@ -142,6 +127,7 @@ def _learned(hdp: Comparison) -> Section:
 
 
 def _notes(hdp: Comparison) -> tuple[str, ...]:
+    learners = {LEARNED: PLACERS[LEARNED]} | MORE_LEARNED
     fitted, predicted = hdp.pairs(*FITTED), hdp.pairs(*PREDICTED)
     every = fitted | predicted
     return (
@@ -159,11 +145,11 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         " RNNLM is on a single GPU here. HDP's CPU Only and GPU Only for RNNLM are ColocRL's values"
         " to the digit and look carried over.",
         'The paper prints "-" for ResNet on the CPU without saying why.',
-        "Learned cells: the median over seeds, in square brackets a bootstrap 95 % interval of that"
-        " median, then the best seed and the number of valid ones; one seed has no interval."
+        "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
+        f" square brackets behind the median {seed_intervals(hdp, *learners)}"
         " Reduction = (best other column - median of Hierarchical Planner) / best other column. The"
         " paper's 16.3% for Inception-V3 is 13.3% from its printed seconds."
-        f" {notes.effort(hdp, {LEARNED: PLACERS[LEARNED]} | MORE_LEARNED)}",
+        f" {notes.effort(hdp, learners)}",
         f"{notes.oom_times(hdp.records)} {notes.close_calls(hdp, PAPER)}",
         "Bold: faster than every other column of this table's row, with no overlap between the"
         " ranges of their measurements.",
@@ -173,4 +159,5 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         *notes.failures(hdp.records),
         notes.completeness(hdp),
         *notes.provenance(hdp.records),
+        *notes.code_note(hdp.records),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from suite.report.comparison import Comparison, Row
+from suite.report.hdp import GRIDS, MACHINE, printed_table
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, Printed, word
 from suite.report.table import Section, Table
@@ -14,8 +15,8 @@ from suite.report.tables import _notes as notes
 from suite.report.tables._data import Entry, long_form
 from suite.report.tables._gains import Gain, over_base
 from suite.report.tables._groups import groups_section
+from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._no_grouping import ALONE, no_grouping_section
-from suite.report.tables.hdp_table1 import GRIDS, MACHINE
 
 LEARNED, RANDOM, SIMPLE = "hdp", "hdp_random_grouping", "hdp_no_grouping"
 LEARNERS = {
@@ -40,8 +41,7 @@ with a Placer trained on it."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
-    printed = published[(published["paper"] == "HDP") & (published["table"] == "2")]
-    hdp = Comparison.of(records, printed, PLACERS, GRIDS, MACHINE)
+    hdp = Comparison.of(records, printed_table(published, "2"), PLACERS, GRIDS, MACHINE)
     gains = {row: _improvement(hdp, row) for row in hdp.rows}
     sections = (_main(hdp, gains), no_grouping_section(hdp), groups_section(hdp, GROUPING))
     derived = [entry for row in hdp.rows for entry in _entries(hdp, row, gains[row])]
@@ -97,8 +97,8 @@ def _entries(hdp: Comparison, row: Row, gain: Gain) -> list[Entry]:
 
 def _notes(hdp: Comparison) -> tuple[str, ...]:
     return (
-        "Hierarchical Planner: as in [HDP's Table 1](hdp_table1.md), the median over seeds, a"
-        " bootstrap 95 % interval of it, the best seed."
+        "Hierarchical Planner: as in [HDP's Table 1](hdp_table1.md), the median over seeds and the"
+        f" best seed; in square brackets behind the median {seed_intervals(hdp, LEARNED)}"
         f" {notes.effort(hdp, LEARNERS)} The paper ran 1,000 updates of 4 placements each.",
         "Random groupings whose search found a placement that fits in memory, of those there are;"
         " best, median and worst are over these alone.",
@@ -111,6 +111,7 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         *notes.failures(hdp.records),
         notes.completeness(hdp),
         *notes.provenance(hdp.records),
+        *notes.code_note(hdp.records),
     )
 
 

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from suite.report.hdp import RUN_GRIDS, printed_table
+from suite.report.measured_data import agree, for_real, labels, measured, missing
 from suite.report.outcome import Printed, word
 from suite.report.table import Section, Table
-from suite.report.tables._measured import agree, for_real, labels, measured, missing
-from suite.report.tables._notes import failures, provenance
+from suite.report.tables._intervals import step_intervals
+from suite.report.tables._notes import code_note, failures, provenance
 from suite.report.tables._winner import Winner
-from suite.report.tables.hdp_table1 import RUN_GRIDS
 
 TITLE = "Measured: grids run for real, beside their simulation"
 LEAD = """\
 Seconds of one training step of the same placements, as simulated on the machine and as measured
 (`placebench bench GRID --backend session|cluster`; docs/execution.md): the median of the steps that
-count and, in square brackets, its bootstrap 95 % interval. Error: (simulated - measured) /
-measured."""
+count and, in square brackets, its interval or, of fewer than six steps, their range. Error:
+(simulated - measured) / measured."""
 AGREEMENT = (
     *("task", "grid", "machine", "backend", "placers", "placements", "Spearman", "error %"),
     *("fastest simulated", "fastest measured", "same"),
@@ -36,7 +37,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     rows = measured(records)
     rows = rows.assign(label=labels(rows))
     lost = missing(rows)
-    paper = published[(published["paper"] == "HDP") & (published["table"] == "1")]
+    paper = printed_table(published, "1")
     keys = ["grid", "machine", "gpus", "task"]
     tasks = [_task(part, paper) for _, part in rows.groupby(keys, sort=False)]
     return Table(
@@ -139,6 +140,7 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
         "Bold: the fastest in the simulator, with its equals; the fastest in reality where its"
         " interval overlaps no other."
     )
+    notes += step_intervals(rows)
     notes.append(
         "Peak memory: of the device that is fullest in reality; the simulator's of the same one."
     )
@@ -146,4 +148,4 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
         notes.append(
             "Virtual: devices that share hardware, one GPU or one pool of cores split into several."
         )
-    return [*notes, *failures(records), *provenance(records)]
+    return [*notes, *failures(records), *provenance(records), *code_note(records)]

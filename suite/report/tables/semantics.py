@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 
 from suite.bench.grid import load_grid
+from suite.core.statistics import OrderAgreement, order_agreement
+from suite.report import colocrl, hdp
 from suite.report.comparison import Comparison, Row
 from suite.report.metrics import metric
-from suite.report.ranking import Agreement
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
-from suite.report.tables import colocrl_table2, hdp_table1
 from suite.simulator.semantics import PLACEBENCH, PRESETS
 
 OURS = PLACEBENCH.name
 PEERS = tuple(name for name in PRESETS if name != OURS)
 SOURCES = (
-    ("HDP", "1", hdp_table1.GRIDS, hdp_table1.MACHINE),
-    ("ColocRL", "2", colocrl_table2.GRIDS, colocrl_table2.MACHINE),
+    ("HDP", "1", hdp.GRIDS, hdp.MACHINE),
+    ("ColocRL", "2", colocrl.GRIDS, colocrl.MACHINE),
 )
 """Paper and number of the table whose rows are the tasks, our grids, machine."""
 GRIDS = tuple(grid for _, _, grids, _ in SOURCES for grid in grids)
@@ -62,9 +62,9 @@ class Ranking:
         """The task with its machine."""
         return f"{self.row.label} ({self.machine})"
 
-    def agreement(self, peer: str) -> Agreement:
+    def agreement(self, peer: str) -> OrderAgreement:
         """The order under a peer's semantics beside ours."""
-        return Agreement.of(list(self.times[OURS]), list(self.times[peer]))
+        return order_agreement(list(self.times[OURS]), list(self.times[peer]))
 
     def fastest(self, semantics: str) -> str:
         """The fastest placers, ties included."""
@@ -119,7 +119,7 @@ def _taus(rankings: Sequence[Ranking]) -> Section:
     )
 
 
-def _tau(agreement: Agreement) -> str:
+def _tau(agreement: OrderAgreement) -> str:
     if agreement.tau != agreement.tau:
         return "-"
     return f"{TAU.format(agreement.tau)} ({agreement.reversed} of {agreement.pairs})"
@@ -163,6 +163,7 @@ def _notes(rankings: Sequence[Ranking], comparisons: Sequence[Comparison]) -> It
             yield f"{ranking.label}, no placement that fits, not ranked: {', '.join(without)}."
     for comparison in comparisons:
         yield from notes.provenance(comparison.records)
+    yield from notes.code_note(pd.concat([c.records for c in comparisons]))
 
 
 _COLUMNS = ("machine", "task", "gpus", "placer", "semantics", "step_time", "rank", "kendall_tau")

@@ -12,7 +12,7 @@ from suite.report.metrics import metric
 from suite.report.outcome import Outcome, word
 from suite.report.table import Section, Table
 from suite.report.tables._columns import about, backends
-from suite.report.tables._notes import failures, provenance
+from suite.report.tables._notes import code_note, failures, provenance
 
 GRID, RACE = "strong", "race"
 SECONDS = metric("step_time")
@@ -48,6 +48,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
             f"{len(ours)} of {len(cells)} records are there.",
             *failures(ours),
             *provenance(ours),
+            *code_note(ours),
             *about(real),
         ),
         ours[[*columns, "evaluations", "wall_seconds", "cpu_seconds"]],

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from suite.fidelity.agreement import Agreement, Pairs, agreement
-from suite.report.bootstrap import median_interval
+from suite.core.statistics import (
+    LEVEL,
+    NO_INTERVAL,
+    Agreement,
+    Interval,
+    Pairs,
+    agreement,
+    median_interval,
+)
 
 GRID = "fidelity"
 COLUMNS = (
     *("task", "machine", "backend", "virtual", "kind", "number", "status", "reason"),
-    *("measured", "low", "high", "simulated", "error_percent"),
+    *("measured", "low", "high", "steps", "level", "simulated", "error_percent"),
     *("memory_error_percent", "breakdown"),
 )
 
@@ -19,9 +26,10 @@ COLUMNS = (
 def fidelity(records: pd.DataFrame) -> pd.DataFrame:
     """One row a placement with COLUMNS, sorted.
 
-    Step times in seconds; ``low`` and ``high`` bound the measured median (bootstrap over the steps,
-    95 %), ``error_percent`` is 100 (simulated - measured) / measured, ``memory_error_percent`` the
-    same of the peak memory of the fullest device; NaN without a measurement.
+    Step times in seconds; ``low`` and ``high`` bound the measured median: the interval over
+    ``steps`` steps that holds it with the chance ``level``, which is their range below six steps.
+    ``error_percent`` is 100 (simulated - measured) / measured, ``memory_error_percent`` the same of
+    the peak memory of the fullest device; NaN without a measurement.
     """
     ours = records[records["grid"] == GRID]
     rows = [_row(row) for _, row in ours.iterrows()]
@@ -31,21 +39,28 @@ def fidelity(records: pd.DataFrame) -> pd.DataFrame:
 
 def _row(record: pd.Series) -> tuple[object, ...]:
     simulated = record["simulated"].get("step_time", np.nan)
-    measured, low, high = measured_seconds(record)
+    measured, interval = measured_seconds(record)
     start = (*(record[c] for c in ("task", "machine", "backend", "virtual")), record["placer"])
     outcome = (record["seed"], record["status"], record["reason"])
     error = 100 * (simulated - measured) / measured
     peak, thought = fullest_peaks(record["simulated"].get("peak_memory", {}), record["peak_memory"])
     memory = 100 * (thought / peak - 1)
-    times = (measured, low, high, simulated, error)
+    spread = (interval.low, interval.high, len(record["step_times"]), interval.level)
+    times = (measured, *spread, simulated, error)
     return (*start, *outcome, *times, memory, record["breakdown"])
 
 
-def measured_seconds(record: pd.Series) -> tuple[float, float, float]:
-    """Median step time in seconds and its interval (bootstrap over the steps); NaN if it failed."""
+def measured_seconds(record: pd.Series) -> tuple[float, Interval]:
+    """Median step time in seconds and its interval over the steps; NaN if it failed."""
     if record["status"] != "ok":
-        return np.nan, np.nan, np.nan
-    return (float(record["step_time"]), *median_interval(record["step_times"]))
+        return np.nan, NO_INTERVAL
+    return float(record["step_time"]), median_interval(record["step_times"])
+
+
+def bars(rows: pd.DataFrame) -> str:
+    """What the error bars of a plot of ``rows`` (with ``level``) are."""
+    ranges = (rows["level"] < LEVEL).all()
+    return "bar: range of the measured steps" if ranges else "bar: interval of the measured median"
 
 
 def fullest_peaks(simulated: dict[str, int], measured: dict[str, int]) -> tuple[float, float]:

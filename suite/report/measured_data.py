@@ -11,14 +11,15 @@ import pandas as pd
 
 from suite.bench.cell import SIMULATOR, Cell
 from suite.bench.grid import known_grids, planned_cells
-from suite.fidelity.agreement import Agreement
-from suite.report.tables import _fidelity
-from suite.report.tables._fidelity import fullest_peaks, measured_seconds
+from suite.core.statistics import Agreement
+from suite.report import fidelity_data
+from suite.report.fidelity_data import fullest_peaks, measured_seconds
 
 COLUMNS = (
     *("grid", "machine", "gpus", "task", "placer", "seed", "backend", "virtual"),
-    *("status", "reason", "measured", "low", "high", "simulated", "simulated_oom"),
-    *("error_percent", "peak_memory", "simulated_peak_memory", "placement_hash"),
+    *("status", "reason", "measured", "low", "high", "steps", "level"),
+    *("simulated", "simulated_oom", "error_percent", "peak_memory", "simulated_peak_memory"),
+    "placement_hash",
 )
 
 
@@ -32,10 +33,10 @@ def measured(records: pd.DataFrame) -> pd.DataFrame:
     """One row a record of a grid run for real, with COLUMNS, in the order of the grids.
 
     ``grid`` is without its backend. Step times in seconds: ``measured`` is the median of the kept
-    steps, ``low`` and ``high`` its bootstrap 95 % interval, ``simulated`` what the simulator says
-    of the same placement (``simulated_oom``: that it does not fit); ``error_percent`` is
-    100 (simulated - measured) / measured. Peak memory in bytes, of the device that was fullest in
-    reality. NaN where there is no such number.
+    steps, ``low``, ``high`` and ``level`` its interval over ``steps`` steps (their range below
+    six), ``simulated`` what the simulator says of the same placement (``simulated_oom``: that it
+    does not fit); ``error_percent`` is 100 (simulated - measured) / measured. Peak memory in bytes,
+    of the device that was fullest in reality. NaN where there is no such number.
     """
     rows = [_row(row) for _, row in for_real(records).iterrows()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -60,13 +61,14 @@ def _planned(grid: str) -> tuple[Cell, ...]:
 
 def _row(record: pd.Series) -> tuple[object, ...]:
     simulated = record["simulated"].get("step_time", np.nan)
-    seconds, low, high = measured_seconds(record)
+    seconds, interval = measured_seconds(record)
     peak, thought = fullest_peaks(record["simulated"].get("peak_memory", {}), record["peak_memory"])
     grid = str(record["grid"]).rpartition("@")[0]
     cell = (grid, *(record[c] for c in ("machine", "gpus", "task", "placer", "seed")))
     outcome = (record[c] for c in ("backend", "virtual", "status", "reason"))
     oom, error = bool(record["simulated"].get("oom")), 100 * (simulated - seconds) / seconds
-    times = (seconds, low, high, simulated, oom, error)
+    spread = (interval.low, interval.high, len(record["step_times"]), interval.level)
+    times = (seconds, *spread, simulated, oom, error)
     return (*cell, *outcome, *times, peak, thought, record["placement_hash"])
 
 
@@ -77,7 +79,7 @@ def comparable(rows: pd.DataFrame) -> pd.DataFrame:
 
 def agree(rows: pd.DataFrame) -> Agreement:
     """The figures of merit of the comparable ones among ``rows``."""
-    return _fidelity.agree(comparable(rows))
+    return fidelity_data.agree(comparable(rows))
 
 
 def labels(rows: pd.DataFrame) -> pd.Series:
