@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from suite.commands._common import add_cluster, command, count
+from suite.commands._common import Subparsers, add_cluster, command, count
 from suite.commands._display import add_tensorboard
 from suite.commands._prepare import prepared
 from suite.core.errors import InputError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from suite.bench.record import Record
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,

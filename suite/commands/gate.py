@@ -6,9 +6,9 @@ import argparse
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from suite.commands._common import command, count
+from suite.commands._common import Subparsers, command, count
 
 if TYPE_CHECKING:
     from suite.gate.rule import Rule
@@ -18,7 +18,7 @@ AGAIN = "again"
 """Where the second runs of slower measured cells go, below each results folder."""
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from suite.commands._common import command, counted
+from suite.commands._common import Subparsers, command, counted
 from suite.core.errors import InputError
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from suite.commands._common import command
+from suite.commands._common import Subparsers, command
 
 
-def add(parsers: Any) -> None:
+def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
     parser = command(
         parsers,
