@@ -29,7 +29,7 @@ from planners.nn.attention import score
 from planners.nn.lstm import advance
 from suite.bench.run_cell import make_problem
 from suite.search.registry import task
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 REPEATS = 5
 

@@ -30,9 +30,9 @@ from suite.search.placer import Search
 from suite.search.progress_log import Journal
 from suite.search.registry import make_placer, task
 from suite.simulator.channels import channels_of
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.result import SEMANTICS_VERSION
 from suite.simulator.semantics import PLACEBENCH, PRESETS, preset
-from suite.simulator.step import Simulator
 from suite.simulator.timeline import timeline
 
 BINS = 200

@@ -11,7 +11,7 @@ from baselines.local_search.critical_chain import Chain, Tracer
 from baselines.local_search.moves import Grouping, Moves
 from suite.core.errors import BudgetExhausted, InputError
 from suite.search.placer import Search
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 
 def links(chain: Chain) -> list[tuple[int, int, bool]]:

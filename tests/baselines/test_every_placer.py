@@ -16,7 +16,7 @@ from suite.core.problem import Problem
 from suite.formats.machine_toml import load_machine
 from suite.search.placer import Search
 from suite.search.registry import make_placer, modules
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 NEED_GPU = {
     "gpu_only",

@@ -9,7 +9,7 @@ from baselines.restarts import Restarts
 from suite.core.errors import BudgetExhausted, InputError
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 
 def test_the_best_of_all_answers_is_returned() -> None:

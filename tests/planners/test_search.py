@@ -15,7 +15,7 @@ from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Search
 from suite.search.progress_log import Journal
 from suite.search.registry import make_placer
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 SMALL: dict[str, Any] = {"hidden": 16, "groups": 64}
 TF_RELEASE: tuple[str, dict[str, Any]] = ("hdp", {"configuration": "tf_release"})
