@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from baselines.list_scheduling.gaps import first_fit
-from baselines.list_scheduling.list_scheduler import commit, finish, fits, prepare
+from baselines.list_scheduling.list_scheduler import Plan, commit, finish, fits, prepare
+from baselines.list_scheduling.memory_tracker import MemoryTracker
 from baselines.list_scheduling.ranks import by_upward_rank
 from baselines.list_scheduling.units import units
+from baselines.list_scheduling.work import Work
+from suite.core.arrays import Ints
+from suite.core.compilation import kernel
 from suite.core.errors import Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -35,18 +38,18 @@ class Heft:
         if not problem.machine.accelerators:
             raise Unsupported("the machine has no GPU")
         classes = units(problem, coplaced=False)
-        work, plan, ledger = prepare(problem, classes)
-        stuck = _schedule(work, plan, ledger, by_upward_rank(problem))
+        work, plan, tracker = prepare(problem, classes)
+        stuck = _schedule(work, plan, tracker, by_upward_rank(problem))
         return finish(problem, classes, plan, stuck)
 
 
-@numba.njit(cache=True)
-def _schedule(work, plan, ledger, order):  # type: ignore[no-untyped-def]
+@kernel
+def _schedule(work: Work, plan: Plan, tracker: MemoryTracker, order: Ints) -> int:
     """Fill in the plan; return -1, or the operation that fits nowhere."""
     for op in order:
         best_end, best_start, best_device = np.inf, 0.0, -1
         for device in range(len(plan.counts)):
-            if not fits(work, plan, ledger, op, device):
+            if not fits(work, plan, tracker, op, device):
                 continue
             seconds = work.seconds[op, device]
             start = first_fit(
@@ -59,6 +62,6 @@ def _schedule(work, plan, ledger, order):  # type: ignore[no-untyped-def]
             if start + seconds < best_end:
                 best_end, best_start, best_device = start + seconds, start, device
         if best_device < 0:
-            return op
-        commit(work, plan, ledger, op, best_device, best_start)
+            return int(op)
+        commit(work, plan, tracker, op, best_device, best_start)
     return -1

@@ -19,7 +19,7 @@ from suite.bench.load_problem import make_problem
 from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.search.registry import task
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 TASKS = ("inception_v3", "resnet_152", "rnnlm", "nmt_2", "nmt_4")
 SEEDS = 3

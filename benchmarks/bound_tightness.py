@@ -13,7 +13,7 @@ from suite.bounds.lower_bound import lower_bound
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 GRAPHS = 15
 DEVICE = {"memory": "1 GB", "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}

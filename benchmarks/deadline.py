@@ -19,7 +19,7 @@ from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.search.placer import Search
 from suite.search.registry import task
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.timeline import record
 
 TASKS = ("inception_v3", "resnet_152", "rnnlm", "nmt_2", "nmt_4", "nmt_8")
@@ -40,21 +40,21 @@ class Patient:
 
 
 class Impatient(Patient):
-    """A judge that breaks off late steps and counts them."""
+    """A judge that breaks off slow steps and counts them."""
 
     def __init__(self, problem: Problem) -> None:
         """Start counting."""
         super().__init__(problem)
-        self.late = 0
+        self.timed_out = 0
         self.kept: list[tuple[Ints, float]] = []
 
     def within(self, devices: Ints, seconds: Floats) -> Scores:
         """Score a batch, up to the deadlines."""
         scores = self.simulator.batch(devices, 1, seconds)
-        for row in np.flatnonzero(scores.late):
-            if self.late % EVERY == 0:
+        for row in np.flatnonzero(scores.timed_out):
+            if self.timed_out % EVERY == 0:
                 self.kept.append((devices[row].copy(), float(seconds[row])))
-            self.late += 1
+            self.timed_out += 1
         return scores
 
 
@@ -90,9 +90,11 @@ def main(evaluations: int) -> None:
         best, before = search(problem, Patient(problem), evaluations)
         same, after = search(problem, judge, evaluations)
         assert best == same
-        late = judge.late / (evaluations + 100)
+        broken_off = judge.timed_out / (evaluations + 100)
         share = np.mean([begun(judge.simulator, *asked) for asked in judge.kept])
-        print(f"| {name} | {late:.0%} | {share:.0%} | {before:.0f} | {after:.0f} |", flush=True)
+        print(
+            f"| {name} | {broken_off:.0%} | {share:.0%} | {before:.0f} | {after:.0f} |", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from suite.core.machine import Machine
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.statistics import spearman
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 
 def fifo(machine: Machine) -> Machine:

@@ -25,7 +25,7 @@ from suite.core.machine import OP_CLASSES, Machine
 from suite.core.paths import MACHINES
 from suite.core.problem import Problem
 from suite.formats.machine_toml import load_machine
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 Cells = Mapping[tuple[str, str], float]
 """(task, device kind) -> published step time in seconds."""

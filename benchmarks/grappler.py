@@ -25,7 +25,7 @@ from suite.core.graph import OpGraph
 from suite.core.machine import Link, Machine
 from suite.core.problem import Problem
 from suite.formats.machine_toml import load_machine
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 HOST = "/job:localhost/replica:0/task:0/device:"
 SM_CORES = 192

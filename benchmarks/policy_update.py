@@ -28,7 +28,7 @@ from planners.policy_gradient.rewards import Credit
 from suite.bench.load_problem import make_problem
 from suite.core.problem import Problem
 from suite.search.registry import task
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 REPEATS = 5
 

@@ -8,14 +8,33 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.list_scheduling.list_scheduler import Units, commit, finish, fits, prepare, row
-from baselines.list_scheduling.transfer_queues import arrives, fetch, idle_engines, make
+from baselines.list_scheduling.list_scheduler import Plan, Units, commit, finish, fits, prepare
+from baselines.list_scheduling.memory_tracker import MemoryTracker
+from baselines.list_scheduling.transfer_queues import (
+    TransferQueues,
+    arrives,
+    fetch,
+    idle_queues,
+    make,
+)
+from baselines.list_scheduling.work import Work, row
+from suite.core.arrays import Bools, Ints
+from suite.core.compilation import kernel
 from suite.core.placement import Placement
 from suite.core.problem import Problem
+
+Heap = list[tuple[float, int]]
+"""Times, and places in the order."""
+Waiting = tuple[list[Heap], list[Heap], list[Heap], NDArray[np.int64]]
+"""See :func:`_empty_queues`."""
+Links = tuple[TransferQueues, bool]
+"""Transfers so far, and whether they queue."""
+Ready = tuple[Ints, Bools, Ints, Ints, Ints]
+"""int64[ops] inputs that are missing, bool[ops] whether placed, int64[devices] the favourite child
+that a device waits for or -1, int64[ops] the order, int64[ops] each operation's place in it."""
 
 
 def earliest_first(
@@ -35,51 +54,60 @@ def earliest_first(
     it: others start there no earlier than their inputs can be on every GPU (the urgent tasks of
     m-SCT). Raises Unsupported without a GPU, or when a unit fits on none any more.
     """
-    work, plan, ledger = prepare(problem, units)
+    work, plan, tracker = prepare(problem, units)
     n_ops = problem.graph.n_ops
     order = np.arange(n_ops) if order is None else order
     favourite = np.full(n_ops, -1, np.int64) if favourite is None else favourite
     gpus = np.array(problem.machine.accelerators, np.int64)
     missing = np.diff(problem.graph.inputs[0])
     stuck = _earliest_first(
-        work, plan, ledger, idle_engines(problem), missing, order, favourite, gpus, queued
+        work, plan, tracker, idle_queues(problem), missing, order, favourite, gpus, queued
     )
     return finish(problem, units, plan, stuck)
 
 
-@numba.njit(cache=True)
-def _earliest_first(  # type: ignore[no-untyped-def]
-    work, plan, ledger, engines, missing, order, favourite, gpus, queued
-):
+@kernel
+def _earliest_first(
+    work: Work,
+    plan: Plan,
+    tracker: MemoryTracker,
+    transfers: TransferQueues,
+    missing: Ints,
+    order: Ints,
+    favourite: Ints,
+    gpus: Ints,
+    queued: bool,
+) -> int:
     """Fill in the plan; return -1, or an operation that is not placed when no ready one fits."""
     n_ops, count = work.seconds.shape
     place = np.empty(n_ops, np.int64)
     place[order] = np.arange(n_ops)
     done = np.zeros(n_ops, np.bool_)
     child = np.full(count, -1)
-    queues = _queues(count)
+    queues = _empty_queues(count)
     ready = (missing, done, child, order, place)
-    links = (engines, queued)
+    links = (transfers, queued)
     for op in order:
         if missing[op] == 0:
             _enqueue(work, plan, queues, place, gpus, op)
     for _ in range(n_ops):
         best, best_place, best_device = np.inf, n_ops, -1
         for device in range(count):
-            start, found = _candidate(work, plan, ledger, links, queues, ready, device)
+            start, found = _candidate(work, plan, tracker, links, queues, ready, device)
             if found < n_ops and (start < best or (start == best and found < best_place)):
                 best, best_place, best_device = start, found, device
         if best_device < 0:
-            return np.argmin(done)
-        op = order[best_place]
-        fetch(engines, work, row(work.inputs, op), best_device)
-        end = commit(work, plan, ledger, op, best_device, best)
-        make(engines, row(work.outputs, op), best_device, end)
-        done[op] = True
-        child[child == op] = -1
-        heir = favourite[op]
+            return int(np.argmin(done))
+        chosen = int(order[best_place])
+        fetch(transfers, work, row(work.inputs, chosen), best_device)
+        end = commit(work, plan, tracker, chosen, best_device, best)
+        make(transfers, row(work.outputs, chosen), best_device, end)
+        done[chosen] = True
+        # Nobody waits any longer for what is placed.
+        child[child == chosen] = -1
+        heir = favourite[chosen]
         child[best_device] = -1 if heir < 0 or done[heir] else heir
-        for tensor in row(work.outputs, op):
+        for tensor in row(work.outputs, chosen):
             for reader in row(work.readers, tensor):
                 missing[reader] -= 1
                 if missing[reader] == 0:
@@ -87,13 +115,14 @@ def _earliest_first(  # type: ignore[no-untyped-def]
     return -1
 
 
-@numba.njit(cache=True)
-def _queues(count):  # type: ignore[no-untyped-def]
+@kernel
+def _empty_queues(count: int) -> Waiting:
     """Two pairs of heaps a device, and the operations that had no room there at some time.
 
     (key, place in the order) until the key is past; then (0, place). The key is the time when the
     inputs can be on the device, or on every GPU: for while it waits for a favourite child.
     """
+    # Lists of no entry tell the compiler what their entries will be.
     empty = (0.0, 0)
     coming = [[empty for _ in range(0)] for _ in range(2 * count)]
     waiting = [[empty for _ in range(0)] for _ in range(2 * count)]
@@ -101,8 +130,8 @@ def _queues(count):  # type: ignore[no-untyped-def]
     return coming, waiting, crowded, np.zeros(2 * count, np.int64)
 
 
-@numba.njit(cache=True)
-def _enqueue(work, plan, queues, place, gpus, op):  # type: ignore[no-untyped-def]
+@kernel
+def _enqueue(work: Work, plan: Plan, queues: Waiting, place: Ints, gpus: Ints, op: int) -> None:
     """Add a ready operation to the queues of the devices it may go to."""
     unit, count = work.unit[op], len(plan.counts)
     urgent = 0.0
@@ -116,8 +145,16 @@ def _enqueue(work, plan, queues, place, gpus, op):  # type: ignore[no-untyped-de
             heappush(queues[0][count + device], (max(arrival, urgent), place[op]))
 
 
-@numba.njit(cache=True)
-def _candidate(work, plan, ledger, links, queues, ready, device):  # type: ignore[no-untyped-def]
+@kernel
+def _candidate(
+    work: Work,
+    plan: Plan,
+    tracker: MemoryTracker,
+    links: Links,
+    queues: Waiting,
+    ready: Ready,
+    device: int,
+) -> tuple[float, int]:
     """Start and place in the order of the operation that can start first on a device."""
     missing, done, child, order, place = ready
     busy = plan.counts[device]
@@ -126,21 +163,31 @@ def _candidate(work, plan, ledger, links, queues, ready, device):  # type: ignor
     if awaited >= 0 and plan.devices[work.unit[awaited]] not in (-1, device):
         awaited = -1
     queue = device if awaited < 0 else len(child) + device
-    start, found = _head(work, plan, ledger, links, queues, done, order, device, queue, free)
-    if awaited >= 0 and missing[awaited] == 0 and fits(work, plan, ledger, awaited, device):
+    start, found = _head(work, plan, tracker, links, queues, done, order, device, queue, free)
+    if awaited >= 0 and missing[awaited] == 0 and fits(work, plan, tracker, awaited, device):
         soon = max(free, _arrival(work, plan, links, awaited, device))
         if soon < start or (soon == start and place[awaited] < found):
             return soon, place[awaited]
     return start, found
 
 
-@numba.njit(cache=True)
-def _head(  # type: ignore[no-untyped-def]
-    work, plan, ledger, links, queues, done, order, device, queue, free
-):
+@kernel
+def _head(
+    work: Work,
+    plan: Plan,
+    tracker: MemoryTracker,
+    links: Links,
+    queues: Waiting,
+    done: Bools,
+    order: Ints,
+    device: int,
+    queue: int,
+    free: float,
+) -> tuple[float, int]:
     """The first operation of a queue that fits; what does not is put aside till memory is freed."""
     coming, waiting, crowded = queues[0][queue], queues[1][queue], queues[2][queue]
-    if ledger.used[device] < queues[3][queue]:
+    # Only when memory was freed since can what had no room have some.
+    if tracker.used[device] < queues[3][queue]:
         while len(crowded):
             heappush(coming, crowded.pop())
     while True:
@@ -151,7 +198,8 @@ def _head(  # type: ignore[no-untyped-def]
             return np.inf, len(order)
         key, found = waiting[0] if from_waiting else coming[0]
         op = order[found]
-        if not done[op] and fits(work, plan, ledger, op, device):
+        if not done[op] and fits(work, plan, tracker, op, device):
+            # Queued transfers may have become later since the key was made.
             key = max(key, _arrival(work, plan, links, op, device))
             if key <= free or (not from_waiting and key == coming[0][0]):
                 return max(free, key), found
@@ -167,12 +215,13 @@ def _head(  # type: ignore[no-untyped-def]
             heappop(coming)
         if not done[op] and plan.devices[work.unit[op]] < 0:
             crowded.append((key, found))
-            queues[3][queue] = ledger.used[device]
+            queues[3][queue] = tracker.used[device]
 
 
-@numba.njit(cache=True)
-def _arrival(work, plan, links, op, device):  # type: ignore[no-untyped-def]
-    engines, queued = links
+@kernel
+def _arrival(work: Work, plan: Plan, links: Links, op: int, device: int) -> float:
+    transfers, queued = links
     if queued:
-        return arrives(engines, work, row(work.inputs, op), device)
-    return plan.arrival[op, device]
+        return arrives(transfers, work, row(work.inputs, op), device)
+    arrival: float = plan.arrival[op, device]
+    return arrival

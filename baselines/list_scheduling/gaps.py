@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from suite.core.arrays import Floats
+from suite.core.compilation import kernel
 
-@numba.njit(cache=True)
-def first_fit(starts, ends, count, earliest, duration):  # type: ignore[no-untyped-def]
+
+@kernel
+def first_fit(starts: Floats, ends: Floats, count: int, earliest: float, duration: float) -> float:
     """Return the first time >= ``earliest`` at which ``duration`` seconds are free.
 
     The device is busy from ``starts[i]`` to ``ends[i]`` for i < ``count`` (float64, ascending).
     """
     time = earliest
+    # What ends before then is in nobody's way.
     for i in range(np.searchsorted(ends[:count], earliest, side="right"), count):
         if time + duration <= starts[i]:
             return time
@@ -20,9 +23,10 @@ def first_fit(starts, ends, count, earliest, duration):  # type: ignore[no-untyp
     return time
 
 
-@numba.njit(cache=True)
-def occupy(starts, ends, count, start, end):  # type: ignore[no-untyped-def]
+@kernel
+def occupy(starts: Floats, ends: Floats, count: int, start: float, end: float) -> None:
     """Insert a busy interval; the caller counts it."""
+    # Intervals stay in order of time; most go to the end, where nothing has to move.
     place = np.searchsorted(starts[:count], start, side="right")
     for i in range(count, place, -1):
         starts[i], ends[i] = starts[i - 1], ends[i - 1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.list_scheduling.gaps import occupy
-from baselines.list_scheduling.memory_tracker import Ledger, enter, has_room, open_ledger
+from baselines.list_scheduling.memory_tracker import MemoryTracker, enter, has_room, track_memory
+from baselines.list_scheduling.work import Work, row, rows
+from suite.core.arrays import Floats
+from suite.core.compilation import kernel
 from suite.core.errors import Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -18,43 +20,20 @@ Units = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Unit of each operation, int64[ops], and home of each unit or -1, int64[units]."""
 
 
-class Work(NamedTuple):
-    """What is to be scheduled: float64 and int64 arrays."""
-
-    seconds: Any
-    """[ops, devices]."""
-    allowed: Any
-    """bool[units, devices]: the GPUs a unit may go to."""
-    unit: Any
-    """[ops]."""
-    inputs: Any
-    """Compressed rows: the tensors each operation reads."""
-    outputs: Any
-    """Compressed rows: the tensors each operation makes."""
-    readers: Any
-    """Compressed rows: the operations that read each tensor."""
-    size: Any
-    """[tensors]: bytes."""
-    latency: Any
-    """[devices, devices]: seconds."""
-    per_byte: Any
-    """[devices, devices]: seconds per byte."""
-
-
 class Plan(NamedTuple):
     """What is decided so far."""
 
-    devices: Any
+    devices: NDArray[np.int64]
     """int64[units], or -1."""
-    arrival: Any
+    arrival: Floats
     """float64[ops, devices]: when all inputs that are made so far can be on each device."""
-    busy: Any
+    busy: Floats
     """float64[2, devices, ops]: starts and ends of what each device does, in order of time."""
-    counts: Any
+    counts: NDArray[np.int64]
     """int64[devices]: operations on each device."""
 
 
-def prepare(problem: Problem, units: Units) -> tuple[Work, Plan, Ledger]:
+def prepare(problem: Problem, units: Units) -> tuple[Work, Plan, MemoryTracker]:
     """Return the arrays that the compiled schedulers work on; Unsupported without a GPU."""
     graph, machine = problem.graph, problem.machine
     if not machine.accelerators:
@@ -71,9 +50,9 @@ def prepare(problem: Problem, units: Units) -> tuple[Work, Plan, Ledger]:
         np.array(problem.seconds),
         allowed,
         unit,
-        _rows(*graph.inputs),
-        _rows(*graph.outputs),
-        _rows(graph.consumer_offsets, graph.consumers),
+        rows(*graph.inputs),
+        rows(*graph.outputs),
+        rows(graph.consumer_offsets, graph.consumers),
         np.array(graph.tensor_bytes, np.float64),
         latency,
         per_byte,
@@ -84,7 +63,7 @@ def prepare(problem: Problem, units: Units) -> tuple[Work, Plan, Ledger]:
         np.zeros((2, count, graph.n_ops + 1)),
         np.zeros(count, np.int64),
     )
-    return work, plan, open_ledger(problem, unit, homes)
+    return work, plan, track_memory(problem, unit, homes)
 
 
 def finish(problem: Problem, units: Units, plan: Plan, stuck: int) -> Placement:
@@ -95,38 +74,32 @@ def finish(problem: Problem, units: Units, plan: Plan, stuck: int) -> Placement:
     return Placement.of(problem, plan.devices[units[0]])
 
 
-def _rows(offsets: Any, values: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return np.array(offsets, np.int64), np.array(values, np.int64)
-
-
-@numba.njit(cache=True)
-def row(rows, index):  # type: ignore[no-untyped-def]
-    """One row of compressed rows."""
-    return rows[1][rows[0][index] : rows[0][index + 1]]
-
-
-@numba.njit(cache=True)
-def fits(work, plan, ledger, op, device):  # type: ignore[no-untyped-def]
+@kernel
+def fits(work: Work, plan: Plan, tracker: MemoryTracker, op: int, device: int) -> bool:
     """Whether an operation may go to a device: the one decided, or an allowed one with room."""
     unit = work.unit[op]
     if plan.devices[unit] >= 0:
-        return plan.devices[unit] == device
+        decided: bool = plan.devices[unit] == device
+        return decided
     if not work.allowed[unit, device]:
         return False
-    return has_room(ledger, unit, row(work.inputs, op), row(work.outputs, op), device)
+    return has_room(tracker, unit, row(work.inputs, op), row(work.outputs, op), device)
 
 
-@numba.njit(cache=True)
-def commit(work, plan, ledger, op, device, start):  # type: ignore[no-untyped-def]
+@kernel
+def commit(
+    work: Work, plan: Plan, tracker: MemoryTracker, op: int, device: int, start: float
+) -> float:
     """Place an operation: decide for its unit, take time and memory, send its outputs on."""
     unit = work.unit[op]
     if plan.devices[unit] < 0:
         plan.devices[unit] = device
-        ledger.used[device] += ledger.resident[unit]
-    enter(ledger, row(work.inputs, op), row(work.outputs, op), device)
-    end = start + work.seconds[op, device]
+        tracker.used[device] += tracker.resident[unit]
+    enter(tracker, row(work.inputs, op), row(work.outputs, op), device)
+    end: float = start + work.seconds[op, device]
     occupy(plan.busy[0, device], plan.busy[1, device], plan.counts[device], start, end)
     plan.counts[device] += 1
+    # Whatever device a reader goes to, its arrival there is then known without its other inputs.
     for tensor in row(work.outputs, op):
         for target in range(len(plan.counts)):
             come = end

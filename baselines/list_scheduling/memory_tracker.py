@@ -8,44 +8,47 @@ share a buffer take its bytes once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.core.arrays import Ints
+from suite.core.compilation import kernel
 from suite.core.problem import Problem
 
 
-class Ledger(NamedTuple):
+class MemoryTracker(NamedTuple):
     """What is taken, and by whom. A buffer's number is tensor x devices + device."""
 
-    memory: Any
+    memory: NDArray[np.int64]
     """int64[devices]: capacity."""
-    used: Any
+    used: NDArray[np.int64]
     """int64[devices]."""
-    resident: Any
+    resident: NDArray[np.int64]
     """int64[units]: variables."""
-    size: Any
+    size: NDArray[np.int64]
     """int64[tensors]."""
-    alias: Any
+    alias: NDArray[np.int64]
     """int64[tensors]: the tensor whose buffer it shares where it is made, or -1."""
-    unread: Any
+    unread: NDArray[np.int64]
     """int64[tensors]: readers that are not placed yet."""
-    buffer: Any
+    buffer: NDArray[np.int64]
     """int64[tensors, devices]: the buffer that holds the tensor there, or -1."""
-    wanted: Any
+    wanted: NDArray[np.int64]
     """int64[tensors x devices]: readers that each buffer waits for."""
 
 
-def open_ledger(problem: Problem, unit: NDArray[np.int64], homes: NDArray[np.int64]) -> Ledger:
-    """Return the ledger with the variables of units that have a home (int64[units], or -1)."""
+def track_memory(
+    problem: Problem, unit: NDArray[np.int64], homes: NDArray[np.int64]
+) -> MemoryTracker:
+    """Track the variables of units that have a home (int64[units], or -1)."""
     graph, count = problem.graph, problem.machine.n_devices
     resident = np.zeros(len(homes), np.int64)
     np.add.at(resident, unit, graph.persistent_bytes)
     used = np.zeros(count, np.int64)
     np.add.at(used, homes[homes >= 0], resident[homes >= 0])
-    return Ledger(
+    return MemoryTracker(
         np.array(problem.machine.memory, np.int64),
         used,
         resident,
@@ -57,48 +60,52 @@ def open_ledger(problem: Problem, unit: NDArray[np.int64], homes: NDArray[np.int
     )
 
 
-@numba.njit(cache=True)
-def has_room(ledger, unit, inputs, outputs, device):  # type: ignore[no-untyped-def]
+@kernel
+def has_room(tracker: MemoryTracker, unit: int, inputs: Ints, outputs: Ints, device: int) -> bool:
     """Whether an operation that decides for its unit fits, with its variables and copies."""
-    needed = ledger.used[device] + ledger.resident[unit]
+    needed = tracker.used[device] + tracker.resident[unit]
     for tensor in inputs:
-        if ledger.buffer[tensor, device] < 0:
-            needed += ledger.size[tensor]
+        if tracker.buffer[tensor, device] < 0:
+            needed += tracker.size[tensor]
     for tensor in outputs:
-        if ledger.alias[tensor] < 0:
-            needed += ledger.size[tensor]
-    return needed <= ledger.memory[device]
+        if tracker.alias[tensor] < 0:
+            needed += tracker.size[tensor]
+    fits: bool = needed <= tracker.memory[device]
+    return fits
 
 
-@numba.njit(cache=True)
-def enter(ledger, inputs, outputs, device):  # type: ignore[no-untyped-def]
+@kernel
+def enter(tracker: MemoryTracker, inputs: Ints, outputs: Ints, device: int) -> None:
     """Place an operation: copies come, outputs are made, what nobody waits for is given back."""
-    count = len(ledger.used)
+    count = len(tracker.used)
     for tensor in inputs:
-        if ledger.buffer[tensor, device] < 0:
-            _allocate(ledger, tensor, device)
+        if tracker.buffer[tensor, device] < 0:
+            _allocate(tracker, tensor, device)
     for tensor in outputs:
-        origin = ledger.alias[tensor]
+        origin = tracker.alias[tensor]
         if origin >= 0:
-            shared = ledger.buffer[origin, device]
-            ledger.buffer[tensor, device] = shared
-            ledger.wanted[shared] += ledger.unread[tensor]
-        elif ledger.unread[tensor] > 0:
-            _allocate(ledger, tensor, device)
+            # It lies in the buffer of what it hands on, which must now wait for its readers too.
+            shared = tracker.buffer[origin, device]
+            tracker.buffer[tensor, device] = shared
+            tracker.wanted[shared] += tracker.unread[tensor]
+        # Nobody would ever give back what nobody reads.
+        elif tracker.unread[tensor] > 0:
+            _allocate(tracker, tensor, device)
+    # A reader counts wherever the tensor is: the original waits until all copies have been made.
     for tensor in inputs:
-        ledger.unread[tensor] -= 1
+        tracker.unread[tensor] -= 1
         for place in range(count):
-            held = ledger.buffer[tensor, place]
+            held = tracker.buffer[tensor, place]
             if held < 0:
                 continue
-            ledger.wanted[held] -= 1
-            if ledger.wanted[held] == 0:
-                ledger.used[held % count] -= ledger.size[held // count]
+            tracker.wanted[held] -= 1
+            if tracker.wanted[held] == 0:
+                tracker.used[held % count] -= tracker.size[held // count]
 
 
-@numba.njit(cache=True)
-def _allocate(ledger, tensor, device):  # type: ignore[no-untyped-def]
-    number = tensor * len(ledger.used) + device
-    ledger.buffer[tensor, device] = number
-    ledger.wanted[number] = ledger.unread[tensor]
-    ledger.used[device] += ledger.size[tensor]
+@kernel
+def _allocate(tracker: MemoryTracker, tensor: int, device: int) -> None:
+    number = tensor * len(tracker.used) + device
+    tracker.buffer[tensor, device] = number
+    tracker.wanted[number] = tracker.unread[tensor]
+    tracker.used[device] += tracker.size[tensor]

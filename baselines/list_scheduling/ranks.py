@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.core.arrays import Floats, Ints
+from suite.core.compilation import kernel
 from suite.core.problem import Problem
 
 
@@ -24,15 +25,23 @@ def by_upward_rank(problem: Problem) -> NDArray[np.int64]:
     links = [k for (s, t), k in machine.link_of.items() if s in gpus and t in gpus]
     latency = sum(k.latency for k in links) / max(1, len(links))
     per_byte = sum(1 / k.bandwidth for k in links) / max(1, len(links))
-    travel = latency + graph.tensor_bytes * per_byte
+    travel = np.asarray(latency + graph.tensor_bytes * per_byte, np.float64)
     offsets, outputs = graph.outputs
     rank = _upward(seconds, travel, offsets, outputs, graph.consumer_offsets, graph.consumers)
     return np.lexsort((np.arange(graph.n_ops), -rank))
 
 
-@numba.njit(cache=True)
-def _upward(seconds, travel, offsets, outputs, reader_offsets, readers):  # type: ignore[no-untyped-def]
+@kernel
+def _upward(
+    seconds: Floats,
+    travel: Floats,
+    offsets: Ints,
+    outputs: Ints,
+    reader_offsets: Ints,
+    readers: Ints,
+) -> Floats:
     rank = np.zeros(len(seconds))
+    # Backwards through the topological order: readers are ranked before what they read.
     for op in range(len(seconds) - 1, -1, -1):
         rest = 0.0
         for tensor in outputs[offsets[op] : offsets[op + 1]]:

@@ -6,31 +6,34 @@ to a device, when the first of its readers is placed there.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
+from numpy.typing import NDArray
 
+from baselines.list_scheduling.work import Work
+from suite.core.arrays import Floats, Ints
+from suite.core.compilation import kernel
 from suite.core.problem import Problem
 
 
-class Engines(NamedTuple):
+class TransferQueues(NamedTuple):
     """What has been sent. Times are float64 seconds."""
 
-    made: Any
+    made: Floats
     """[tensors]: when the tensor's producer ends."""
-    origin: Any
+    origin: NDArray[np.int64]
     """int64[tensors]: its producer's device."""
-    there: Any
+    there: Floats
     """[tensors, devices]: when it can be read there; infinite if it has not been sent."""
-    free: Any
+    free: Floats
     """[devices]: when the device has nothing to send or receive any more."""
 
 
-def idle_engines(problem: Problem) -> Engines:
-    """Return the engines before the step: nothing made, nothing sent."""
+def idle_queues(problem: Problem) -> TransferQueues:
+    """Return the queues before the step: nothing made, nothing sent."""
     tensors, count = problem.graph.n_tensors, problem.machine.n_devices
-    return Engines(
+    return TransferQueues(
         np.zeros(tensors),
         np.zeros(tensors, np.int64),
         np.full((tensors, count), np.inf),
@@ -38,40 +41,43 @@ def idle_engines(problem: Problem) -> Engines:
     )
 
 
-@numba.njit(cache=True)
-def arrives(engines, work, inputs, device):  # type: ignore[no-untyped-def]
+@kernel
+def arrives(queues: TransferQueues, work: Work, inputs: Ints, device: int) -> float:
     """When the last of these tensors can be on a device, if they were sent now."""
-    last, channel = 0.0, engines.free[device]
+    # The receiver's queue moves on from one tensor to the next; senders' own are looked at only.
+    last, channel = 0.0, queues.free[device]
     for tensor in inputs:
-        come = engines.there[tensor, device]
+        come = queues.there[tensor, device]
         if come == np.inf:
-            source = engines.origin[tensor]
-            begin = max(engines.made[tensor], channel, engines.free[source])
+            source = queues.origin[tensor]
+            begin = max(queues.made[tensor], channel, queues.free[source])
             come = channel = begin + _seconds(work, tensor, source, device)
         last = max(last, come)
     return last
 
 
-@numba.njit(cache=True)
-def fetch(engines, work, inputs, device):  # type: ignore[no-untyped-def]
+@kernel
+def fetch(queues: TransferQueues, work: Work, inputs: Ints, device: int) -> None:
     """Send those of the tensors that are not on the device."""
     for tensor in inputs:
-        if engines.there[tensor, device] == np.inf:
-            source = engines.origin[tensor]
-            begin = max(engines.made[tensor], engines.free[device], engines.free[source])
+        if queues.there[tensor, device] == np.inf:
+            source = queues.origin[tensor]
+            begin = max(queues.made[tensor], queues.free[device], queues.free[source])
             end = begin + _seconds(work, tensor, source, device)
-            engines.there[tensor, device] = end
-            engines.free[source] = engines.free[device] = end
+            queues.there[tensor, device] = end
+            queues.free[source] = queues.free[device] = end
 
 
-@numba.njit(cache=True)
-def make(engines, outputs, device, end):  # type: ignore[no-untyped-def]
+@kernel
+def make(queues: TransferQueues, outputs: Ints, device: int, end: float) -> None:
     """An operation on the device has made these tensors."""
     for tensor in outputs:
-        engines.made[tensor] = engines.there[tensor, device] = end
-        engines.origin[tensor] = device
+        queues.made[tensor] = queues.there[tensor, device] = end
+        queues.origin[tensor] = device
 
 
-@numba.njit(cache=True)
-def _seconds(work, tensor, source, target):  # type: ignore[no-untyped-def]
-    return work.latency[source, target] + work.size[tensor] * work.per_byte[source, target]
+@kernel
+def _seconds(work: Work, tensor: int, source: int, target: int) -> float:
+    latency: float = work.latency[source, target]
+    moving: float = work.size[tensor] * work.per_byte[source, target]
+    return latency + moving

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.arrays import Ints
+from suite.core.compilation import kernel
 from suite.core.problem import Problem
 from suite.core.scores import Judge
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.timeline import Timeline, record
 
+Links = NDArray[np.int64]
 LOCAL, TRANSFER, QUEUE = range(3)
 _LOCAL_WEIGHT = 0.02
 """Weight of an input made on the same device, by its duration: moving it seldom helps."""
@@ -96,20 +96,20 @@ def _arrivals(times: Timeline) -> tuple[NDArray[np.int64], NDArray[np.int64], in
     return keys[order], times.arrived[order], count
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _trace(
-    last: Any,
-    start: Any,
-    end: Any,
-    devices: Any,
-    offsets: Any,
-    inputs: Any,
-    producer: Any,
-    previous: Any,
-    keys: Any,
-    arrived: Any,
-    count: Any,
-) -> Any:
+    last: int,
+    start: Ints,
+    end: Ints,
+    devices: Ints,
+    offsets: Ints,
+    inputs: Ints,
+    producer: Ints,
+    previous: Ints,
+    keys: Ints,
+    arrived: Ints,
+    count: int,
+) -> tuple[Links, Links, Links, Links]:
     """Walk back from ``last``: (who waited, for whom, why, nanoseconds between them) per link."""
     links = np.empty((4, len(start)), np.int64)
     n, op = 0, last
@@ -124,6 +124,7 @@ def _trace(
                 kind, came = TRANSFER, arrived[np.searchsorted(keys, key)]
             if came > ready:
                 blamed, ready, why, between = source, came, kind, came - end[source]
+        # It had all inputs but its device was busy: then it waited for the device.
         before = previous[op]
         if before >= 0 and end[before] > ready:
             blamed, why, between = before, QUEUE, np.int64(0)

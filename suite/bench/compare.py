@@ -11,8 +11,8 @@ from suite.core.problem import Problem
 from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer
 from suite.search.subprocess_call import NativeCrash
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.result import StepResult
-from suite.simulator.step import Simulator
 
 BASELINES = ("cpu_only", "gpu_only", "scotch", "mincut", "metis")
 """Placers that need neither a human expert nor a budget."""

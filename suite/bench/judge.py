@@ -14,7 +14,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
 from suite.simulator.semantics import PRESETS, preset
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.timeline import timeline
 
 BINS = 200

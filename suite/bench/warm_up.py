@@ -31,7 +31,7 @@ from suite.formats.machine_toml import load_machine
 from suite.search.placer import Search
 from suite.search.registry import make_placer, placers
 from suite.simulator.semantics import PLACEBENCH
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 _SPAWN = multiprocessing.get_context("spawn")
 _SAMPLE = GRIDS / "smoke.json"

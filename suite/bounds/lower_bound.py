@@ -1,8 +1,8 @@
 """Proven lower bounds on the simulated step time, for the semantics named ``placebench``.
 
 Each part relaxes something; none can exceed the step time of any valid placement. Operations that
-start late and are followed by much more are the window's subject: a step must last a head, then
-their work shared out over all devices, then a tail.
+start late and are followed by much more are the window's subject: a step must last a release time,
+then their work shared out over all devices, then a delivery time.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.critical_path import NEVER, heads_and_tails
+from suite.bounds.critical_path import NEVER, release_and_delivery
 from suite.bounds.load_balance import Load
-from suite.bounds.serialisation import serial_heads_and_tails
+from suite.bounds.serialisation import serial_release_and_delivery
 from suite.bounds.window import window_bound
 from suite.core.arrays import Bools
 from suite.core.problem import Problem
@@ -38,9 +38,9 @@ class Bound:
     ``critical_path``: the longest path, every operation where it is best off, transfers that no
     placement avoids included. ``load``: the work, shared out at will. ``serial``: the longest
     path when what joins it runs one after the other or is transferred. ``class``: one
-    colocation class, all on one device. ``window``: head + work + tail. ``load_memory``:
-    ``load`` with variables within the memories; it holds only for placements that fit, is
-    infinite when none does, and is therefore not in ``seconds``.
+    colocation class, all on one device. ``window``: release time + work + delivery time.
+    ``load_memory``: ``load`` with variables within the memories; it holds only for placements
+    that fit, is infinite when none does, and is therefore not in ``seconds``.
     """
 
 
@@ -55,15 +55,15 @@ def lower_bound(problem: Problem) -> Bound:
         return Bound(0.0, "critical_path", {"critical_path": 0.0})
     allowed = problem.allowed[graph.colocation]
     durations = np.where(allowed, nanoseconds(problem.seconds), 0)
-    path = _longest(allowed, durations, *heads_and_tails(problem, durations))
-    heads, tails = serial_heads_and_tails(problem, durations)
+    path = _longest(allowed, durations, *release_and_delivery(problem, durations))
+    release, delivery = serial_release_and_delivery(problem, durations)
     load = Load.of(problem, durations)
     found = {
         "critical_path": path,
         "load": load.least()[0],
-        "serial": _longest(allowed, durations, heads, tails),
-        "class": _class_bound(problem, durations, heads, tails),
-        "window": window_bound(problem, durations, heads.min(axis=1), tails.min(axis=1)),
+        "serial": _longest(allowed, durations, release, delivery),
+        "class": _class_bound(problem, durations, release, delivery),
+        "window": window_bound(problem, durations, release.min(axis=1), delivery.min(axis=1)),
     }
     best = max(found.values())
     kind = next(name for name, value in found.items() if value >= best * (1 - _SAME))
@@ -75,23 +75,23 @@ def lower_bound(problem: Problem) -> Bound:
 def _longest(
     allowed: Bools,
     durations: NDArray[np.int64],
-    heads: NDArray[np.int64],
-    tails: NDArray[np.int64],
+    release: NDArray[np.int64],
+    delivery: NDArray[np.int64],
 ) -> float:
-    """Head, operation and tail, each operation where that is least."""
-    return float(np.where(allowed, heads + durations + tails, NEVER).min(axis=1).max())
+    """Release time, operation and delivery time, each operation where that is least."""
+    return float(np.where(allowed, release + durations + delivery, NEVER).min(axis=1).max())
 
 
 def _class_bound(
     problem: Problem,
     durations: NDArray[np.int64],
-    heads: NDArray[np.int64],
-    tails: NDArray[np.int64],
+    release: NDArray[np.int64],
+    delivery: NDArray[np.int64],
 ) -> float:
-    """On its best device: a class' earliest head, all its work in turn, its shortest tail."""
+    """On its best device: a class' first release, all its work in turn, its shortest delivery."""
     classes, shape = problem.graph.colocation, problem.allowed.shape
-    head, tail, work = np.full(shape, NEVER), np.full(shape, NEVER), np.zeros(shape, np.int64)
-    np.minimum.at(head, classes, heads)
-    np.minimum.at(tail, classes, tails)
+    first, last, work = np.full(shape, NEVER), np.full(shape, NEVER), np.zeros(shape, np.int64)
+    np.minimum.at(first, classes, release)
+    np.minimum.at(last, classes, delivery)
     np.add.at(work, classes, durations)
-    return float(np.where(problem.allowed, head + work + tail, NEVER).min(axis=1).max())
+    return float(np.where(problem.allowed, first + work + last, NEVER).min(axis=1).max())

@@ -1,10 +1,10 @@
-"""Heads and tails that see a device run one operation at a time, and that help is not free.
+"""Release and delivery times that see a device run one operation at a time, and help cost time.
 
 Let operation v be on device d. An ancestor of v is *beside* it, on d as well, or *apart*. Forwards
-from the ancestors' heads and backwards from v, with the cheaper of beside and apart at each
-operation between and a transfer where the two meet, there is a least time at which each ancestor
-starts or ends either way, and a least time from its end to the start of v, its lag. Now assume that
-v starts before some time t:
+from the ancestors' release times and backwards from v, with the cheaper of beside and apart at
+each operation between and a transfer where the two meet, there is a least time at which each
+ancestor starts or ends either way, and a least time from its end to the start of v, its lag. Now
+assume that v starts before some time t:
 
 1. An ancestor that would make v start at t or later by being apart is beside v; likewise the other
    way round. What is known about one tells more about its neighbours: their least times grow, since
@@ -13,36 +13,34 @@ v starts before some time t:
    a, v cannot start before a + their durations.
 
 If that contradicts the assumption, or an operation can be neither beside nor apart, v starts at t
-or later: t is a head of v on d (:mod:`suite.bounds.serialisation_kernel`). So where two branches
-join, either the shorter one is transferred or v waits for both, one after the other. Tails are
-heads in the graph turned round.
+or later: t is a release time of v on d (:mod:`suite.bounds.serialisation_kernel`). So where two
+branches join, either the shorter one is transferred or v waits for both, one after the other.
+Delivery times are release times in the graph turned round.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.critical_path import NEVER, Nanoseconds, heads_and_tails
+from suite.bounds.critical_path import NEVER, Nanoseconds, release_and_delivery
 from suite.bounds.serialisation_kernel import Costs, raised
-from suite.core.arrays import Ints
+from suite.core.arrays import Bools, Ints
 from suite.core.problem import Problem
 from suite.simulator.durations import nanoseconds
 
 
-def serial_heads_and_tails(
+def serial_release_and_delivery(
     problem: Problem, durations: Nanoseconds
 ) -> tuple[Nanoseconds, Nanoseconds]:
-    """Raise :func:`suite.bounds.critical_path.heads_and_tails`: same meaning, never less."""
-    heads, tails = heads_and_tails(problem, durations)
+    """Raise :func:`suite.bounds.critical_path.release_and_delivery`: same meaning, never less."""
+    release, delivery = release_and_delivery(problem, durations)
     _, firsts, kind = np.unique(durations, axis=1, return_index=True, return_inverse=True)
     kind = kind.reshape(-1)
     ahead, back = _both_ways(problem, durations[:, firsts], kind)
-    later = raised(ahead, _least(heads, kind))[:, kind]
-    longer = raised(back, _least(tails, kind)[::-1])[::-1, kind]
-    return np.maximum(heads, later), np.maximum(tails, longer)
+    later = raised(ahead, _least(release, kind))[:, kind]
+    longer = raised(back, _least(delivery, kind)[::-1])[::-1, kind]
+    return np.maximum(release, later), np.maximum(delivery, longer)
 
 
 def _least(values: Nanoseconds, kind: NDArray[np.int64]) -> Nanoseconds:
@@ -75,13 +73,14 @@ def _both_ways(
 
 
 def _edges(
-    problem: Problem, end: Any, start: Any, size: Any, classes: Any
-) -> tuple[Any, Any, Any, Any]:
+    problem: Problem, end: Ints, start: Ints, size: Ints, classes: Ints
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools, NDArray[np.int64]]:
     """Offsets, sources, whether together, and sizes of the edges, sorted by their end."""
     order = np.argsort(end, kind="stable")
-    end, start = end[order].astype(np.int64), start[order].astype(np.int64)
-    offsets = np.searchsorted(end, np.arange(problem.graph.n_ops + 1))
-    return offsets, start, classes[start] == classes[end], size[order].astype(np.int64)
+    ends, source = end[order].astype(np.int64), start[order].astype(np.int64)
+    offsets = np.searchsorted(ends, np.arange(problem.graph.n_ops + 1)).astype(np.int64)
+    together = np.asarray(classes[source] == classes[ends], np.bool_)
+    return offsets, source, together, size[order].astype(np.int64)
 
 
 def _transfers(

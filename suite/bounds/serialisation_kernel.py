@@ -1,14 +1,14 @@
-"""Heads from refutation: the compiled part of :mod:`suite.bounds.serialisation`."""
+"""Release times from refutation: the compiled part of :mod:`suite.bounds.serialisation`."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from suite.bounds.critical_path import NEVER, Nanoseconds
+from suite.core.compilation import kernel
 
 SPAN = 512
 """Ancestors looked at: those among so many operations before, in topological order."""
@@ -54,64 +54,72 @@ class Cone(NamedTuple):
     """Its least end if it is apart, ``NEVER`` if it cannot be."""
 
 
-def raised(costs: Costs, heads: Nanoseconds) -> Nanoseconds:
-    """Return heads, int64[ops, kinds], that are at least those given and what refutation proves."""
-    heads = np.array(heads, np.int64, order="C")
+def raised(costs: Costs, release: Nanoseconds) -> Nanoseconds:
+    """Return release times, int64[ops, kinds]: those given, raised to what refutation proves."""
+    release = np.array(release, np.int64, order="C")
     scratch = [np.zeros(SPAN, np.int64) for _ in range(4)]
-    _raise_all(costs, Cone(np.zeros(SPAN, np.bool_), *scratch), heads, np.full_like(heads, NEVER))
-    return heads
+    cone = Cone(np.zeros(SPAN, np.bool_), *scratch)
+    _raise_all(costs, cone, release, np.full_like(release, NEVER))
+    return release
 
 
-@numba.njit(cache=True)
-def _raise_all(costs, cone, heads, ends):  # type: ignore[no-untyped-def]
-    """Raise ``heads`` in place; ``ends``: where an operation is not on one device of the kind."""
-    ops, kinds = heads.shape
+@kernel
+def _raise_all(costs: Costs, cone: Cone, release: Nanoseconds, ends: Nanoseconds) -> None:
+    """Raise ``release`` in place; ``ends``: where an operation is not on one device of the kind."""
+    ops, kinds = release.shape
+    # In topological order: what is proven of an operation serves those that read it.
     for op in range(ops):
         for kind in range(kinds):
             if costs.here[op, kind] < NEVER:
-                heads[op, kind] = _raise(op, kind, costs, cone, heads, ends)
+                release[op, kind] = _raise(op, kind, costs, cone, release, ends)
+        # Only now is it known where else the operation would end first.
         for kind in range(kinds):
             for other in range(kinds):
                 if costs.others[kind, other] and costs.here[op, other] < NEVER:
-                    end = heads[op, other] + costs.here[op, other]
+                    end = release[op, other] + costs.here[op, other]
                     ends[op, kind] = min(ends[op, kind], end)
 
 
-@numba.njit(cache=True)
-def _raise(op, kind, costs, cone, heads, ends):  # type: ignore[no-untyped-def]
+@kernel
+def _raise(
+    op: int, kind: int, costs: Costs, cone: Cone, release: Nanoseconds, ends: Nanoseconds
+) -> int:
     """Refute ever later times: in growing steps while that works, then in shrinking ones."""
     span = _gather(op, kind, costs, cone)
-    head = max(heads[op, kind], _arrival(op, kind, costs, heads, ends))
+    start: int = max(release[op, kind], _arrival(op, kind, costs, release, ends))
+    # Bisection by doubling: what is refuted for a time is refuted for every earlier one.
     step, growing = 1, True
     while step:
-        if _refuted(op, kind, head + step, span, costs, cone, heads, ends):
-            head += step
+        if _refuted(op, kind, start + step, span, costs, cone, release, ends):
+            start += step
         else:
             growing = False
         step = 2 * step if growing else step // 2
-    return head
+    return start
 
 
-@numba.njit(cache=True)
-def _arrival(op, kind, costs, heads, ends):  # type: ignore[no-untyped-def]
+@kernel
+def _arrival(op: int, kind: int, costs: Costs, release: Nanoseconds, ends: Nanoseconds) -> int:
     """When the last input arrives, each from where that is earliest."""
     latest = 0
     for edge in range(costs.offsets[op], costs.offsets[op + 1]):
         source = costs.source[edge]
-        arrival = min(heads[source, kind] + costs.here[source, kind], NEVER)
+        arrival = min(release[source, kind] + costs.here[source, kind], NEVER)
         if not costs.together[edge]:
             arrival = min(arrival, ends[source, kind] + costs.arrive[costs.size[edge], kind])
         latest = max(latest, arrival)
     return latest
 
 
-@numba.njit(cache=True)
-def _gather(op, kind, costs, cone):  # type: ignore[no-untyped-def]
+@kernel
+def _gather(op: int, kind: int, costs: Costs, cone: Cone) -> int:
     """Find the ancestors of ``op`` and their lags; return how far back they may be."""
+    # Far ancestors matter little, and all of them would take quadratic time.
     span = min(op, SPAN)
     cone.inside[:span] = False
     cone.near_lag[:span] = 0
     cone.far_lag[:span] = 0
+    # v itself is on d: nothing of it is apart.
     _spread(op, op, kind, 0, NEVER, costs, cone)
     for i in range(span):
         if cone.inside[i]:
@@ -122,8 +130,8 @@ def _gather(op, kind, costs, cone):  # type: ignore[no-untyped-def]
     return span
 
 
-@numba.njit(cache=True)
-def _spread(reader, op, kind, near, far, costs, cone):  # type: ignore[no-untyped-def]
+@kernel
+def _spread(reader: int, op: int, kind: int, near: int, far: int, costs: Costs, cone: Cone) -> None:
     """Raise the lags of a reader's inputs: ``near``, ``far`` are from its own start."""
     for edge in range(costs.offsets[reader], costs.offsets[reader + 1]):
         i = op - 1 - costs.source[edge]
@@ -138,17 +146,28 @@ def _spread(reader, op, kind, near, far, costs, cone):  # type: ignore[no-untype
         cone.far_lag[i] = max(cone.far_lag[i], far_lag)
 
 
-@numba.njit(cache=True)
-def _refuted(op, kind, limit, span, costs, cone, heads, ends):  # type: ignore[no-untyped-def]
+@kernel
+def _refuted(
+    op: int,
+    kind: int,
+    limit: int,
+    span: int,
+    costs: Costs,
+    cone: Cone,
+    release: Nanoseconds,
+    ends: Nanoseconds,
+) -> bool:
     """Whether ``op`` cannot start before ``limit``."""
     for i in range(span):
         before = op - 1 - i
-        cone.near[i] = heads[before, kind] if costs.here[before, kind] < NEVER else NEVER
+        cone.near[i] = release[before, kind] if costs.here[before, kind] < NEVER else NEVER
         cone.far[i] = ends[before, kind]
+        # Apart it would make v late, which settles that it is beside v.
         if cone.far[i] + cone.far_lag[i] >= limit:
             cone.far[i] = NEVER
     for _ in range(SWEEPS):
         news = False
+        # Earliest first, so that news reaches later ancestors in the same sweep.
         for i in range(span - 1, -1, -1):
             if cone.inside[i]:
                 news |= _settle(i, op, kind, limit, costs, cone)
@@ -159,12 +178,13 @@ def _refuted(op, kind, limit, span, costs, cone, heads, ends):  # type: ignore[n
     return _queue(op, kind, span, costs, cone) >= limit
 
 
-@numba.njit(cache=True)
-def _settle(i, op, kind, limit, costs, cone):  # type: ignore[no-untyped-def]
+@kernel
+def _settle(i: int, op: int, kind: int, limit: int, costs: Costs, cone: Cone) -> bool:
     """Raise an ancestor's least times by its inputs'; return whether a side is now ruled out."""
     here, near, far = op - 1 - i, cone.near[i], 0
     for edge in range(costs.offsets[here], costs.offsets[here + 1]):
         j = op - 1 - costs.source[edge]
+        # Beyond the span nothing more is known; an unknown input holds nothing up.
         if j >= SPAN:
             continue
         near_end = min(cone.near[j] + costs.here[costs.source[edge], kind], NEVER)
@@ -172,6 +192,7 @@ def _settle(i, op, kind, limit, costs, cone):  # type: ignore[no-untyped-def]
         size = costs.size[edge]
         if costs.together[edge]:
             near, far = max(near, near_end), max(far, far_end)
+        # An input on the other side comes by a transfer, where that is sooner.
         else:
             near = max(near, min(near_end, far_end + costs.arrive[size, kind]))
             far = max(far, min(far_end, near_end + costs.leave[size, kind]))
@@ -180,16 +201,19 @@ def _settle(i, op, kind, limit, costs, cone):  # type: ignore[no-untyped-def]
         near = NEVER
     if far + cone.far_lag[i] >= limit:
         far = NEVER
-    news = (near >= NEVER) > (cone.near[i] >= NEVER) or (far >= NEVER) > (cone.far[i] >= NEVER)
+    news: bool = (near >= NEVER) > (cone.near[i] >= NEVER) or (far >= NEVER) > (
+        cone.far[i] >= NEVER
+    )
     cone.near[i], cone.far[i] = min(near, NEVER), min(far, NEVER)
     return news
 
 
-@numba.njit(cache=True)
-def _queue(op, kind, span, costs, cone):  # type: ignore[no-untyped-def]
+@kernel
+def _queue(op: int, kind: int, span: int, costs: Costs, cone: Cone) -> int:
     """Return the least start of ``op`` after all that must be beside it, one after the other."""
     beside = np.flatnonzero(cone.inside[:span] & (cone.far[:span] == NEVER))
     work, start = 0, 0
+    # From the latest start down: all that has been counted starts no earlier than this one.
     for i in beside[np.argsort(-cone.near[beside])]:
         work += costs.here[op - 1 - i, kind]
         start = max(start, cone.near[i] + work)

@@ -1,4 +1,4 @@
-"""The window bound: a head, then the work that fits between, shared out, then a tail."""
+"""The window bound: a release time, the work that fits between, shared out, a delivery time."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from suite.core.arrays import Floats
 from suite.core.problem import Problem
 
 THRESHOLDS = 96
-"""Heads, and tails, tried."""
+"""Release times, and delivery times, tried."""
 _FACTORS = (0.0625, 0.125, 0.25, 0.5, 0.7, 0.85, 1.2, 1.4, 2.0, 4.0, 8.0, 16.0)
 
 
 def window_bound(
     problem: Problem,
     durations: NDArray[np.int64],
-    head: NDArray[np.int64],
-    tail: NDArray[np.int64],
+    release: NDArray[np.int64],
+    delivery: NDArray[np.int64],
 ) -> float:
-    """max over thresholds (a, b) of a + b + load of the operations with head >= a, tail >= b.
+    """max over thresholds (a, b) of a + b + load of the operations of release >= a, delivery >= b.
 
-    ``durations`` is int64[ops, devices], 0 where not allowed; ``head`` and ``tail`` are int64[ops];
-    all in nanoseconds, like the result. The best pair is looked for with a few prices, cheaply,
-    then its load program is solved. A pair that no operation meets proves nothing and is left out.
+    ``durations`` is int64[ops, devices], 0 where not allowed; ``release`` and ``delivery`` are
+    int64[ops]; all in nanoseconds, like the result. The best pair is looked for with a few prices,
+    cheaply, then its load program is solved. A pair that no operation meets proves nothing and is
+    left out.
     """
     load = Load.of(problem, durations)
-    early, late = _thresholds(head), _thresholds(tail)
+    early, late = _thresholds(release), _thresholds(delivery)
     shape = (len(early), len(late))
-    cell = np.searchsorted(early, head, "right") - 1
-    cell = cell * len(late) + np.searchsorted(late, tail, "right") - 1
+    cell = np.searchsorted(early, release, "right") - 1
+    cell = cell * len(late) + np.searchsorted(late, delivery, "right") - 1
     work = np.where(problem.allowed[problem.graph.colocation], durations, np.inf)[:, load.firsts]
     shared = np.zeros(shape)
     for price in _prices(load):
         shared = np.maximum(shared, _at_least(cell, priced(price, work).min(axis=1), shape))
-    met = _at_least(cell, np.ones(len(head)), shape) > 0
+    met = _at_least(cell, np.ones(len(release)), shape) > 0
     total = np.where(met, early[:, None] + late + shared, 0.0)
     a, b = np.unravel_index(int(np.argmax(total)), shape)
     first, last = int(early[a]), int(late[b])
-    inside = (head >= first) & (tail >= last)
+    inside = (release >= first) & (delivery >= last)
     return first + last + Load.of(problem, np.where(inside[:, None], durations, 0)).least()[0]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
     from suite.search.placer import Placer
-    from suite.simulator.step import Simulator
+    from suite.simulator.compiled.judge import Simulator
 
 EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
@@ -61,11 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     from suite.bench.compare import Trial, compare
     from suite.bounds.lower_bound import lower_bound
+    from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.interchange import write_placement
     from suite.formats.json_file import write_json
-    from suite.simulator.step import Simulator
+    from suite.simulator.compiled.judge import Simulator
     from suite.simulator.timeline import timeline
 
+    COMPILE_TIME.announce(FIRST_USE)
     simulator = Simulator(problem)
     answer = _answer(arguments, problem, simulator, placer)
     if arguments.output:

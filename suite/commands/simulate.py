@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the verdict; write the trace if asked."""
     if (arguments.placement is None) == (arguments.placer is None):
         raise InputError("give one of --placement FILE and --placer NAME")
+    from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.json_file import write_json
     from suite.simulator.result import check_policy
     from suite.simulator.semantics import preset
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     placer = None if arguments.placer is None else placer_of(arguments)
     loaded, problem = problem_of(arguments)
 
+    COMPILE_TIME.announce(FIRST_USE)
     placement = _placement(arguments, problem, placer, semantics)
     line = timeline(problem, placement.devices, arguments.policy, semantics)
     if arguments.trace:
@@ -86,7 +88,7 @@ def _placement(
 ) -> Placement:
     from suite.formats.interchange import read_placement
     from suite.search.placer import Search
-    from suite.simulator.step import Simulator
+    from suite.simulator.compiled.judge import Simulator
 
     if placer is None:
         return read_placement(arguments.placement, problem)

@@ -23,7 +23,7 @@ class Scores:
     """int64[batch, devices]: bytes; -1 where broken off: unknown."""
 
     @property
-    def late(self) -> Bools:
+    def timed_out(self) -> Bools:
         """bool[batch]: whether the step was broken off, since it takes longer than its deadline."""
         return np.isinf(self.step_time)
 
@@ -41,5 +41,5 @@ class ImpatientJudge(Judge, Protocol):
     """A judge that need not finish what takes too long."""
 
     def within(self, devices: Ints, seconds: Floats) -> Scores:
-        """Score ``devices``, int32[batch, ops]; those slower than float64[batch] may be late."""
+        """Score ``devices``, int32[batch, ops]; may break off those slower than float64[batch]."""
         ...

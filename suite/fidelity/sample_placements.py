@@ -15,7 +15,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 PARTITIONERS = ("scotch", "mincut", "metis")
 BEST: dict[str, dict[str, Any]] = {

@@ -74,8 +74,8 @@ class Search:
     ) -> Scores:
         """Score a batch of placements (or int[batch, ops]) and count it against the budget.
 
-        The judge may break off those that take longer than ``within`` seconds (``Scores.late``),
-        which count all the same; never one that would be the best so far.
+        The judge may break off those that take longer than ``within`` seconds
+        (``Scores.timed_out``), which count all the same; never one that would be the best so far.
         Raises BudgetExhausted, scoring nothing, when the batch does not fit in what is left;
         InputError when a placement is invalid.
         """

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from suite.core.arrays import Floats
 from suite.core.graph import OpGraph
+from suite.simulator.longest_path import longest_paths
 
 
 def nanoseconds(seconds: Floats) -> NDArray[np.int64]:
@@ -14,16 +15,6 @@ def nanoseconds(seconds: Floats) -> NDArray[np.int64]:
     finite = np.where(np.isfinite(seconds), seconds, 0.0)
     rounded: NDArray[np.int64] = np.maximum(1, np.rint(1e9 * finite)).astype(np.int64)
     return np.where(np.isfinite(seconds), rounded, 0)
-
-
-def longest_paths(graph: OpGraph, duration: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[ops]: longest path from the start of each operation to the end of the step.
-
-    ``duration`` is int64[ops] nanoseconds; transfers count nothing.
-    """
-    from suite.simulator.step import tails
-
-    return duration + tails(graph, duration)
 
 
 def run_order(graph: OpGraph, duration: NDArray[np.int64], policy: str) -> NDArray[np.int32]:

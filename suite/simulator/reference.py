@@ -57,7 +57,7 @@ class _Step:
         self.moved = [0] * len(self.names)
 
     def run(self) -> StepResult:
-        self.join([op for op in range(self.graph.n_ops) if not self.missing[op]], late=True)
+        self.join([op for op in range(self.graph.n_ops) if not self.missing[op]], remote_ready=True)
         self.start_all()
         while self.events:
             self.now, _, index, what = heapq.heappop(self.events)
@@ -95,7 +95,7 @@ class _Step:
         if self.occupied:
             rest += sum(self.occupancy(n, SENDER) for n in range(before, len(self.requests)))
         self.rest(device, rest)
-        self.deliver(self.placed.outputs[op], [device], late=False)
+        self.deliver(self.placed.outputs[op], [device], remote_ready=False)
 
     def rest(self, device: int, rest: int) -> None:
         """Pause for this long and for what arrivals demand, or be idle."""
@@ -129,7 +129,7 @@ class _Step:
         elif not self.rules.booked:
             self.hold(number, False)
         self.memory.arrived(tensor, source)
-        self.deliver([tensor], targets, late=True)
+        self.deliver([tensor], targets, remote_ready=True)
         if self.occupied and self.running[targets[0]] is not None:
             self.owed[targets[0]] += self.occupancy(number, RECEIVER)
 
@@ -139,7 +139,7 @@ class _Step:
         n = range(self.machine.n_devices)
         return [(source, t) for t in (n if self.rules.broadcast else targets) if t != source]
 
-    def deliver(self, tensors: list[int], devices: list[int], *, late: bool) -> None:
+    def deliver(self, tensors: list[int], devices: list[int], *, remote_ready: bool) -> None:
         """The tensors are on these devices now: operations whose last input this was are ready."""
         ready = set()
         for tensor in tensors:
@@ -148,14 +148,14 @@ class _Step:
                     self.missing[op] -= 1
                     if not self.missing[op]:
                         ready.add(op)
-        self.join(sorted(ready), late=late)
+        self.join(sorted(ready), remote_ready=remote_ready)
 
-    def join(self, ops: list[int], *, late: bool) -> None:
-        """``late``: made ready by a transfer, or from the beginning."""
+    def join(self, ops: list[int], *, remote_ready: bool) -> None:
+        """``remote_ready``: made ready by a transfer, or from the beginning."""
         for op in ops:
             self.joined += 1
             key = self.rank[op] if self.policy == "priority" else self.joined
-            if self.policy == "stack" and not late:
+            if self.policy == "stack" and not remote_ready:
                 key = -key
             heapq.heappush(self.ready[self.at[op]], (key, op))
             if self.rules.booked:

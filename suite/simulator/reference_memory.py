@@ -52,7 +52,7 @@ class Tensors(Memory):
 
     def started(self, op: int) -> None:
         """Allocate its outputs."""
-        if not self.placed.rules.late:
+        if not self.placed.rules.alloc_at_end:
             self.allocate_outputs(op)
 
     def ended(self, op: int) -> None:
@@ -60,7 +60,7 @@ class Tensors(Memory):
         device = self.placed.at[op]
         for tensor in self.placed.inputs[op]:
             self.arrived(tensor, device)
-        if self.placed.rules.late:
+        if self.placed.rules.alloc_at_end:
             self.allocate_outputs(op)
         for tensor in self.placed.outputs[op]:
             if not self.uses[tensor, device]:

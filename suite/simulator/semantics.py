@@ -53,7 +53,7 @@ class Semantics:
     """Whether an alias takes no memory of its own (``tensors``)."""
     variables: bool = True
     """Whether variables are counted."""
-    late: bool = False
+    alloc_at_end: bool = False
     """Whether outputs are allocated when their operation ends and its inputs have been freed."""
     unread: str = "freed"
     """Outputs that nothing reads: ``freed`` when their operation ends, ``kept``, or ``ignored``."""
@@ -74,8 +74,8 @@ class Semantics:
             raise InputError("a broadcast has no single channel and copy; use sender and outputs")
         if self.booked and (self.rest or self.trailing_latency):
             raise InputError("channels booked ahead know no rest and no trailing latency")
-        if self.blocks and self.late:
-            raise InputError("late allocation is for tensors")
+        if self.blocks and self.alloc_at_end:
+            raise InputError("allocation at the end is for tensors")
 
     @property
     def booked(self) -> bool:
@@ -131,7 +131,7 @@ _PRESETS = (
         free=True,
         control="header",
         aliases=False,
-        late=True,
+        alloc_at_end=True,
         unread="ignored",
         limit="reached",
     ),

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from suite.core.arrays import Floats, Ints
 from suite.core.problem import Problem
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.result import StepResult
 from suite.simulator.semantics import PLACEBENCH, Semantics
-from suite.simulator.step import Simulator
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def record(simulator: Simulator, devices: Ints) -> Timeline:
     """Simulate one placement, int[ops], with a simulator that is there, and keep all times."""
     devices = np.asarray(devices, np.int32)
     result, w, n = simulator.record(devices)
-    duration = simulator.layout.duration[np.arange(len(devices)), devices]
+    duration = simulator.layout.graph.duration[np.arange(len(devices)), devices]
     times = (w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy())
     return Timeline(
         simulator.problem,

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import njit
 
-from suite.core.arrays import Ints
+from suite.core.arrays import Floats, Ints
+from suite.core.compilation import inline, kernel
 from suite.core.errors import Unsupported
 from suite.tarnawski.blocks import Blocks
 from suite.tarnawski.ideals import Ideals
@@ -62,21 +61,36 @@ def best_line(
     best = np.full(shape, np.inf)
     best[0] = 0.0
     source = np.full(shape, -1, np.int32)
-    outputs = by_block(blocks)
+    touched, pins, width, cost = by_block(blocks)
     stamps = np.full(ideals.count, -1, np.int32)
-    state = (best, source, stamps)
-    rows = (ideals.offsets, ideals.block, ideals.smaller)
-    loads = (blocks.accelerator, blocks.cpu, blocks.size)
-    limits = (workload.memory * (1 + 1e-9), ceiling * (1 + 1e-9))
+    memory, most = workload.memory * (1 + 1e-9), ceiling * (1 + 1e-9)
     for first in range(1, ideals.count, CHUNK):
         if first > 1 and time.monotonic() > end:
             return Best(np.inf, np.full(blocks.count, -1, np.int64), False)
         last = min(first + CHUNK, ideals.count)
-        _sweep(first, last, *rows, *loads, *outputs, *limits, *state)
+        _sweep(
+            first,
+            last,
+            ideals.offsets,
+            ideals.block,
+            ideals.smaller,
+            blocks.accelerator,
+            blocks.cpu,
+            blocks.size,
+            touched,
+            pins,
+            width,
+            cost,
+            memory,
+            most,
+            best,
+            source,
+            stamps,
+        )
     return Best(float(best[-1, -1, -1]), _trace(workload, blocks, ideals, best, source), True)
 
 
-def by_block(blocks: Blocks) -> tuple[Any, Any, Any, Any]:
+def by_block(blocks: Blocks) -> tuple[Ints, Ints, Ints, Floats]:
     """Outputs that touch each block: offsets, outputs; touched blocks and cost of each output."""
     lists: list[list[int]] = [[] for _ in range(blocks.count)]
     for output, pins in enumerate(blocks.outputs):
@@ -87,25 +101,25 @@ def by_block(blocks: Blocks) -> tuple[Any, Any, Any, Any]:
     return offsets, flat, np.array([len(p) for p in blocks.outputs], np.int32), blocks.costs
 
 
-@njit(cache=True)
+@kernel
 def _sweep(
     first: int,
     last: int,
-    offsets: Any,
-    step_block: Any,
-    step_smaller: Any,
-    accelerator: Any,
-    cpu: Any,
-    size: Any,
-    pin_offsets: Any,
-    pins: Any,
-    width: Any,
-    cost: Any,
+    offsets: Ints,
+    step_block: Ints,
+    step_smaller: Ints,
+    accelerator: Floats,
+    cpu: Floats,
+    size: Floats,
+    pin_offsets: Ints,
+    pins: Ints,
+    width: Ints,
+    cost: Floats,
     memory: float,
     ceiling: float,
-    best: Any,
-    source: Any,
-    stamps: Any,
+    best: Floats,
+    source: Ints,
+    stamps: Ints,
 ) -> None:
     """Fill the rows ``first`` to ``last - 1`` of ``best`` and ``source``."""
     n = len(accelerator) + 1
@@ -156,9 +170,9 @@ def _sweep(
                     best[ideal, k, c], source[ideal, k, c] = best[ideal, k, c - 1], 2 * ideal + 1
 
 
-@njit(cache=True, inline="always")
+@inline
 def _relax(
-    best: Any, source: Any, ideal: int, smaller: int, load: float, slow: float, ceiling: float
+    best: Floats, source: Ints, ideal: int, smaller: int, load: float, slow: float, ceiling: float
 ) -> None:
     """Give what was removed to one more accelerator, or to one more CPU."""
     if load <= ceiling:
@@ -175,7 +189,7 @@ def _relax(
                     best[ideal, k, c], source[ideal, k, c] = value, 2 * smaller + 1
 
 
-def _trace(workload: Workload, blocks: Blocks, ideals: Ideals, best: Any, source: Any) -> Ints:
+def _trace(workload: Workload, blocks: Blocks, ideals: Ideals, best: Floats, source: Ints) -> Ints:
     """Devices of the best line, read backwards."""
     device = np.full(blocks.count, -1, np.int64)
     ideal, k, c = ideals.count - 1, workload.accelerators, workload.cpus

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
 from suite.core.arrays import Ints
+from suite.core.compilation import kernel
 from suite.core.errors import Unsupported
+
+Words = NDArray[np.uint64]
+Rows = TypeVar("Rows", NDArray[np.uint64], NDArray[np.int32])
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Ideals:
     """int32[steps]: a maximal block of the ideal."""
     smaller: Ints
     """int32[steps]: the ideal that is left without it."""
-    words: Any
+    words: Words
     """uint64[ideals, words]: the sets, 64 blocks a word."""
 
     @property
@@ -67,17 +71,19 @@ def prefixes(order: Ints) -> Ideals:
     return Ideals(offsets, order.astype(np.int32), np.arange(n, dtype=np.int32), sets)
 
 
-@njit(cache=True)
-def _hash(words: Any, mask: int) -> Any:
+@kernel
+def _hash(words: Words, mask: int) -> int:
     value = np.uint64(1469598103934665603)
     for word in words:
         value = (value ^ word) * np.uint64(1099511628211)
         value ^= value >> np.uint64(29)
-    return np.int64(value & np.uint64(mask))
+    return int(value & np.uint64(mask))
 
 
-@njit(cache=True)
-def _grow(before: Any, limit: int) -> Any:
+@kernel
+def _grow(
+    before: Words, limit: int
+) -> tuple[Words, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Breadth first from the empty set; the table finds sets already seen."""
     blocks, words = before.shape
     sets = np.empty((min(1024, limit + 1), words), np.uint64)
@@ -121,8 +127,8 @@ def _grow(before: Any, limit: int) -> Any:
     return sets, count, steps[:used, 0].copy(), steps[:used, 1].copy(), steps[:used, 2].copy()
 
 
-@njit(cache=True)
-def _room(rows: Any, used: int) -> Any:
+@kernel
+def _room(rows: Rows, used: int) -> Rows:
     if used < len(rows):
         return rows
     longer = np.empty((2 * len(rows), rows.shape[1]), rows.dtype)

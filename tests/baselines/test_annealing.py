@@ -14,7 +14,7 @@ from suite.core.errors import BudgetExhausted, InputError
 from suite.core.scores import Scores
 from suite.search.placer import Search
 from suite.simulator.semantics import PRESETS
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 
 def links(chain: Chain) -> list[tuple[int, int, bool]]:

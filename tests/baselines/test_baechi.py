@@ -11,7 +11,7 @@ from baselines.m_topo import MTopo
 from suite.core.errors import Unsupported
 from suite.core.problem import Problem
 from suite.search.placer import Search
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 
 def devices(placer: MEtf | MTopo, problem: Problem) -> list[int]:

@@ -9,7 +9,7 @@ from suite.core.problem import Problem
 from suite.formats.machine_toml import load_machine
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 FOR_GPUS = [
     *("gpu_only", "mincut", "metis", "mtkahypar", "restarts"),

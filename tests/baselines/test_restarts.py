@@ -14,7 +14,7 @@ from suite.core.problem import Problem
 from suite.core.scores import Judge, Scores
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 
 def test_the_best_of_all_answers_is_returned() -> None:

@@ -37,7 +37,7 @@ from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
 from suite.search.registry import PLACER_PACKAGES, make_placer, modules, placer_class, placers
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 PLACERS = sorted(placers())
 LEARNED = set(modules("planners"))

@@ -12,7 +12,7 @@ from planners.features.class_graph import ClassGraph
 from suite.core.errors import BudgetExhausted
 from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer, modules, placer_class
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 PLANNERS = modules("planners")
 SMALL = {"hidden": 16, "groups": 64}

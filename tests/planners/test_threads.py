@@ -9,7 +9,7 @@ import json, os, sys
 from six_ops import six_ops
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 before = dict(os.environ)
 placer = make_placer("hdp_no_grouping", {"updates": 1, "grouper_hidden": 8})

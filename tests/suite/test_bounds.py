@@ -106,7 +106,7 @@ def test_work_between_a_head_and_a_tail_takes_all_three():
 
 
 def test_two_separate_chains_have_no_false_window():
-    """Heads of one chain with tails of the other would be met by no operation."""
+    """Release times of one chain with delivery times of the other would be met by no operation."""
     bound = lower_bound(make([(9, 1)] * 6, [(0, 1, 0), (1, 2, 0), (3, 4, 0), (4, 5, 0)]))
     assert bound.seconds == 3.0
 

@@ -125,7 +125,7 @@ def test_the_simulator_keeps_to_its_share():
         "import numpy as np\n"
         "from six_ops import six_ops\n"
         "from suite.core.cores import Share, take_share\n"
-        "from suite.simulator.step import Simulator\n"
+        "from suite.simulator.compiled.judge import Simulator\n"
         "take_share(Share(2, 1))\n"
         "Simulator(six_ops())(np.ones((64, 6), np.int32))\n"
         "print(threading.active_count())\n"

@@ -18,7 +18,7 @@ from suite.fidelity.breakdown import covered
 from suite.fidelity.sample_placements import draw
 from suite.formats.interchange import read_graph
 from suite.formats.machine_toml import machine_from_table
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 QUICK = {"best_of_random": {"k": 20}, "annealing": {"evaluations": 200}}
 """Planners that search for less than a second."""

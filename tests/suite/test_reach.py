@@ -1,9 +1,9 @@
-"""Heads and tails of a graph small enough to work out by hand."""
+"""Release and delivery times of a graph small enough to work out by hand."""
 
 import numpy as np
 import pytest
 
-from suite.bounds.critical_path import NEVER, heads_and_tails
+from suite.bounds.critical_path import NEVER, release_and_delivery
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
@@ -24,26 +24,26 @@ def reach(durations, labels=None):
     )
     durations = np.array(durations, np.int64)
     seconds = np.where(durations > 0, durations * 1e-9, np.inf)
-    heads, tails = heads_and_tails(Problem(graph, MACHINE, seconds), durations)
-    return heads.tolist(), tails.tolist()
+    release, delivery = release_and_delivery(Problem(graph, MACHINE, seconds), durations)
+    return release.tolist(), delivery.tolist()
 
 
 def test_an_input_comes_from_where_its_producer_is_best_off():
-    heads, tails = reach([(500, 10), (30, 40), (30, 40)])
-    assert heads == [[0, 0], [10 + 250, 10], [10 + 200, 10]]
-    assert tails == [[30, 40], [0, 0], [0, 0]]
+    release, delivery = reach([(500, 10), (30, 40), (30, 40)])
+    assert release == [[0, 0], [10 + 250, 10], [10 + 200, 10]]
+    assert delivery == [[30, 40], [0, 0], [0, 0]]
 
 
 def test_transfers_differ_by_direction_and_size():
-    heads, tails = reach([(500, 0), (0, 40), (0, 3)])
-    assert heads == [[0, NEVER], [NEVER, 500 + 150], [NEVER, 500 + 100]]
-    assert tails == [[150 + 40, NEVER], [NEVER, 0], [NEVER, 0]]
+    release, delivery = reach([(500, 0), (0, 40), (0, 3)])
+    assert release == [[0, NEVER], [NEVER, 500 + 150], [NEVER, 500 + 100]]
+    assert delivery == [[150 + 40, NEVER], [NEVER, 0], [NEVER, 0]]
 
 
 @pytest.mark.parametrize(
-    ("labels", "head", "tail"), [(None, 260, 280), (["v", "v", None], 500, 400)]
+    ("labels", "released", "delivered"), [(None, 260, 280), (["v", "v", None], 500, 400)]
 )
-def test_members_of_a_class_share_a_device(labels, head, tail):
-    heads, tails = reach([(500, 10), (30, 400), (30, 40)], labels)
-    assert heads[1] == [head, 10]
-    assert tails[0] == [30, tail]
+def test_members_of_a_class_share_a_device(labels, released, delivered):
+    release, delivery = reach([(500, 10), (30, 400), (30, 40)], labels)
+    assert release[1] == [released, 10]
+    assert delivery[0] == [30, delivered]

@@ -15,7 +15,7 @@ from suite.core.errors import BudgetExhausted
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Search
 from suite.search.progress_log import Journal, Progress
-from suite.simulator.step import Simulator
+from suite.simulator.compiled.judge import Simulator
 
 PROBLEM = six_ops()
 SIMULATOR = Simulator(PROBLEM)

@@ -1,4 +1,4 @@
-"""Heads and tails with one operation at a time: by hand, and never more than what happens."""
+"""One operation at a time: release and delivery times by hand, never more than what happens."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import placed
 
-from suite.bounds.critical_path import NEVER, heads_and_tails
+from suite.bounds.critical_path import NEVER, release_and_delivery
 from suite.bounds.lower_bound import lower_bound
-from suite.bounds.serialisation import serial_heads_and_tails
+from suite.bounds.serialisation import serial_release_and_delivery
 from suite.bounds.serialisation_kernel import SPAN
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.durations import nanoseconds
-from suite.simulator.step import Simulator
 from suite.simulator.timeline import timeline
 
 DEVICE = {"memory": "1 GB", "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
@@ -43,7 +43,7 @@ def make(ops, edges, latency, gpus=2, labels=None):
 def both(problem):
     allowed = problem.allowed[problem.graph.colocation]
     durations = np.where(allowed, nanoseconds(problem.seconds), 0)
-    return serial_heads_and_tails(problem, durations), heads_and_tails(problem, durations)
+    return serial_release_and_delivery(problem, durations), release_and_delivery(problem, durations)
 
 
 def fork_join(branches, latency, **machine):
@@ -55,7 +55,7 @@ def fork_join(branches, latency, **machine):
 
 
 @pytest.mark.parametrize(
-    ("latency", "head"),
+    ("latency", "least"),
     [
         (5, 10 + 40),  # The shorter branch goes away and is back in time, at 10 + 5 + 30 + 5.
         (15, 10 + 40 + 15),  # It goes away and the other follows.
@@ -63,15 +63,15 @@ def fork_join(branches, latency, **machine):
         (500, 10 + 40 + 30),
     ],
 )
-def test_a_join_waits_for_both_branches_or_for_a_transfer(latency, head):
+def test_a_join_waits_for_both_branches_or_for_a_transfer(latency, least):
     problem = fork_join([40, 30], latency)
-    (heads, tails), (plain, _) = both(problem)
+    (release, delivery), (plain, _) = both(problem)
     assert plain[3].min() == 10 + 40
-    assert heads[3].min() == head
-    assert tails[0].min() == head
+    assert release[3].min() == least
+    assert delivery[0].min() == least
     every = np.array(np.meshgrid(*[range(3)] * 4), np.int32).reshape(4, -1).T
     optimum = Simulator(problem).batch(every).step_time.min()
-    assert lower_bound(problem).parts["serial"] == optimum == pytest.approx((head + 10) * 1e-9)
+    assert lower_bound(problem).parts["serial"] == optimum == pytest.approx((least + 10) * 1e-9)
 
 
 def test_the_bound_names_it():
@@ -80,10 +80,10 @@ def test_the_bound_names_it():
 
 
 def test_without_transfers_nothing_is_gained():
-    (heads, tails), plain = both(fork_join([40, 30], 0))
-    assert np.array_equal(heads, plain[0])
+    (release, delivery), plain = both(fork_join([40, 30], 0))
+    assert np.array_equal(release, plain[0])
     # A transfer takes a nanosecond at least, and from op 0 on the CPU there are two.
-    assert (tails - plain[1]).max() <= 2
+    assert (delivery - plain[1]).max() <= 2
 
 
 def test_forks_in_a_row_add_up():
@@ -124,9 +124,9 @@ def test_members_of_a_class_are_beside_one_another():
 
 def test_an_operation_without_a_kernel_is_apart():
     problem = make([(20, 10), (30, 0), (SLOW, 10)], [(0, 1), (1, 2)], 7, gpus=1)
-    (heads, _), _ = both(problem)
-    assert heads[1].tolist() == [10 + 7, NEVER]
-    assert heads[2].tolist() == [10 + 7 + 30, 10 + 7 + 30 + 7]
+    (release, _), _ = both(problem)
+    assert release[1].tolist() == [10 + 7, NEVER]
+    assert release[2].tolist() == [10 + 7 + 30, 10 + 7 + 30 + 7]
 
 
 def test_only_ancestors_nearby_are_looked_at():
@@ -141,10 +141,10 @@ def test_only_ancestors_nearby_are_looked_at():
 @given(placed(max_ops=30, min_gpus=0, max_gpus=3), st.sampled_from(["fifo", "priority"]))
 def test_no_operation_starts_before_its_head_or_ends_after_its_tail(case, policy):
     problem, devices = case
-    (heads, tails), (plain_heads, plain_tails) = both(problem)
+    (release, delivery), (plain_release, plain_delivery) = both(problem)
     line = timeline(problem, devices, policy)
     ops = np.arange(problem.graph.n_ops)
-    assert np.all(line.start >= heads[ops, devices])
-    assert np.all(line.result.nanoseconds - line.end >= tails[ops, devices])
-    assert np.all(heads >= plain_heads)
-    assert np.all(tails >= plain_tails)
+    assert np.all(line.start >= release[ops, devices])
+    assert np.all(line.result.nanoseconds - line.end >= delivery[ops, devices])
+    assert np.all(release >= plain_release)
+    assert np.all(delivery >= plain_delivery)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import numpy as np
-from numba import njit
 
-from suite.core.arrays import Ints
+from suite.core.arrays import Floats, Ints
+from suite.core.compilation import kernel
 from suite.core.errors import Unsupported
 from suite.tarnawski.blocks import Blocks, blocks
 from suite.tarnawski.latency_search import search_latency
@@ -56,7 +55,9 @@ def _random(workload: Workload, parts: Blocks, rng: np.random.Generator) -> Ints
     return device
 
 
-def _arrays(workload: Workload, parts: Blocks) -> tuple[Any, ...]:
+def _arrays(
+    workload: Workload, parts: Blocks
+) -> tuple[Floats, Floats, Floats, Ints, Ints, Ints, Floats]:
     from suite.tarnawski.dynamic import by_block
 
     times = np.empty((parts.count, workload.devices))
@@ -67,18 +68,18 @@ def _arrays(workload: Workload, parts: Blocks) -> tuple[Any, ...]:
     return times, parts.size, memory, *by_block(parts)
 
 
-@njit(cache=True)
+@kernel
 def _descend(
-    device: Any,
-    times: Any,
-    size: Any,
-    memory: Any,
-    offsets: Any,
-    pins: Any,
-    width: Any,
-    cost: Any,
+    device: Ints,
+    times: Floats,
+    size: Floats,
+    memory: Floats,
+    offsets: Ints,
+    pins: Ints,
+    width: Ints,
+    cost: Floats,
     accelerators: int,
-) -> Any:
+) -> float:
     """Move blocks (``device`` changes) until no move off the busiest device helps."""
     blocks, devices = times.shape
     count = np.zeros((len(width), devices), np.int64)
@@ -117,7 +118,7 @@ def _descend(
                 if lower or even:
                     chosen, target, best_top, best_total = b, d, highest, after
         if chosen < 0:
-            return top
+            return float(top)
         for p in range(offsets[chosen], offsets[chosen + 1]):
             o = pins[p]
             if source < accelerators:
@@ -133,7 +134,7 @@ def _descend(
         device[chosen] = target
 
 
-@njit(cache=True)
-def _change(held: int, step: int, width: int) -> Any:
+@kernel
+def _change(held: int, step: int, width: int) -> int:
     """By how much the number of cuts of an output changes when a device gets or loses an end."""
     return int(0 < held + step < width) - int(0 < held < width)

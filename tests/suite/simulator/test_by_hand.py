@@ -3,8 +3,8 @@
 import pytest
 from hand_made import case, machine
 
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.reference import simulate
-from suite.simulator.step import Simulator
 
 
 @pytest.fixture(params=["reference", "compiled"])

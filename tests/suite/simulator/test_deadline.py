@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import placed, problems, random_devices
 
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.reference import simulate
 from suite.simulator.result import StepResult, TooLong
 from suite.simulator.semantics import PRESETS
-from suite.simulator.step import Simulator
 
 
 def check(problem, devices, share, policy, rules):
@@ -55,12 +55,12 @@ def test_a_batch_has_a_deadline_each(problem, threads):
     seconds = full.step_time * rng.choice([0.5, 1.0, 2.0], 7)
     seconds[0] = np.inf
     scores = simulator.batch(rows, threads, seconds)
-    late = full.step_time > seconds
-    assert (scores.late == late).all()
-    assert np.isinf(scores.step_time[late]).all()
-    assert (scores.peak_memory[late] == -1).all()
+    timed_out = full.step_time > seconds
+    assert (scores.timed_out == timed_out).all()
+    assert np.isinf(scores.step_time[timed_out]).all()
+    assert (scores.peak_memory[timed_out] == -1).all()
     for field in ("step_time", "oom", "peak_memory"):
-        assert (getattr(scores, field)[~late] == getattr(full, field)[~late]).all()
+        assert (getattr(scores, field)[~timed_out] == getattr(full, field)[~timed_out]).all()
 
 
 @settings(max_examples=50, deadline=None)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from strategies import placed, problems, random_devices
 
 from suite.core.errors import InputError
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.reference import simulate
 from suite.simulator.result import POLICIES
 from suite.simulator.semantics import PRESETS
-from suite.simulator.step import Simulator
 
 
 @settings(max_examples=400, deadline=None)

@@ -4,9 +4,9 @@ import pytest
 from hand_made import case, machine
 
 from suite.core.errors import InputError
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.reference import simulate
 from suite.simulator.semantics import PRESETS
-from suite.simulator.step import Simulator
 
 SEND, RECEIVE = {"send_overhead": 4e-9}, {"receive_overhead": 3e-9}
 

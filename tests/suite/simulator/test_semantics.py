@@ -9,9 +9,9 @@ from hand_made import case
 
 from suite.core.errors import InputError
 from suite.simulator.channels import channels_of
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.reference import simulate
 from suite.simulator.semantics import PRESETS, Semantics, preset
-from suite.simulator.step import Simulator
 from suite.simulator.timeline import timeline
 
 REST = 5_700
@@ -278,7 +278,7 @@ def test_an_unknown_preset_is_refused_with_those_there_are():
         ({"rest": -1.0}, "rest is -1.0 s"),
         ({"broadcast": True}, "use sender and outputs"),
         ({"channels": "device", "rest": 1e-6}, "no rest"),
-        ({"memory": "outputs", "late": True}, "late allocation is for tensors"),
+        ({"memory": "outputs", "alloc_at_end": True}, "allocation at the end is for tensors"),
     ],
 )
 def test_rules_that_no_simulator_has_are_refused(rules, message):

@@ -1,0 +1,106 @@
+"""How functions are compiled: every numba function of placebench is made by one of these.
+
+Compiled code is kept on disk. numba looks at the file of a function only, and would go on using
+code into which another file's functions and constants were compiled before they changed. So each
+module's compiled code lies in a folder named by the digest of all sources that the module reaches.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numba
+from numba.core import event
+from numba.cpython.unsafe.numbers import trailing_zeros
+
+from suite.core.compile_time import COMPILE_TIME
+from suite.core.errors import InputError
+from suite.core.paths import cache_folder
+from suite.core.source_digest import code_digest
+
+__all__ = ["inline", "kernel", "lean_kernel", "trailing_zeros"]
+
+Compiled = TypeVar("Compiled", bound=Callable[..., object])
+UNUSED = 30 * 24 * 3600
+"""Seconds after which compiled code that nobody loaded is removed."""
+_PREFIX = "placebench-"
+_NOT_COMPILED = ("suite.core.compile_time", "suite.core.paths", "suite.core.source_digest")
+"""What this module needs for itself; no kernel calls it."""
+
+
+def kernel(function: Compiled) -> Compiled:
+    """Compile a function and keep it on disk."""
+    return _kept(function, {})
+
+
+def lean_kernel(function: Compiled) -> Compiled:
+    """As :func:`kernel`, for what allocates nothing; other threads run meanwhile.
+
+    Without allocations, numba's reference counting can go: with it, every access to an array of a
+    named tuple counts, and a simulated step takes 30 times as long.
+    """
+    return _kept(function, {"nogil": True, "_nrt": False})
+
+
+def inline(function: Compiled) -> Compiled:
+    """Make a helper part of every kernel that calls it, before types are known: it costs nothing.
+
+    The kernel that it becomes a part of decides about allocations and threads.
+    """
+    return cast(Compiled, numba.njit(inline="always")(function))
+
+
+def _kept(function: Compiled, options: dict[str, bool]) -> Compiled:
+    """Compile with a cache in the folder of the function's sources."""
+    before = numba.config.CACHE_DIR
+    base = Path(before) if before else cache_folder() / "numba"
+    # numba decides where a function is kept when it is decorated.
+    digest = code_digest(function.__module__, without=_NOT_COMPILED)
+    numba.config.CACHE_DIR = str(_folder(base, digest))
+    try:
+        return cast(Compiled, numba.njit(cache=True, **options)(function))
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@cache
+def _folder(base: Path, digest: str) -> Path:
+    """The folder of a digest, marked as used now; a new one drives out those long unused."""
+    folder = base / f"{_PREFIX}{digest}"
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            _tidy(base)
+        os.utime(folder)
+    except OSError as error:
+        raise InputError(
+            f"compiled code cannot be kept in {base}: {error.strerror};"
+            " set PLACEBENCH_CACHE to a folder that can be written"
+        ) from None
+    return folder
+
+
+def _tidy(base: Path) -> None:
+    for folder in base.glob(f"{_PREFIX}*"):
+        # Another process may be removing it too.
+        if time.time() - folder.stat().st_mtime > UNUSED:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Watch(event.Listener):  # type: ignore[misc]
+    """Tells how long numba compiles; what is loaded from disk is no event of this kind."""
+
+    def on_start(self, event: object) -> None:
+        COMPILE_TIME.begin()
+
+    def on_end(self, event: object) -> None:
+        COMPILE_TIME.end()
+
+
+event.register("numba:compile", _Watch())

@@ -1,0 +1,127 @@
+"""Operations and tensors as flat arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.core.arrays import Ints, csr
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.simulator.control_edges import with_control
+from suite.simulator.durations import nanoseconds, run_order
+from suite.simulator.semantics import Semantics
+
+
+class FlatGraph(NamedTuple):
+    """Read-only; edges are positions in ``graph.consumers``."""
+
+    duration: NDArray[np.int64]
+    """int64[ops, devices]: nanoseconds."""
+    rank: NDArray[np.int32]
+    """int32[ops]: order among ready operations (priority policy)."""
+    by_rank: NDArray[np.int32]
+    """int32[ops]: the operation of each rank."""
+    n_inputs: NDArray[np.int32]
+    """int32[ops]: distinct tensors read."""
+    in_start: NDArray[np.int32]
+    in_edge: NDArray[np.int32]
+    """Compressed rows: the edges that each operation reads."""
+    out_start: NDArray[np.int32]
+    out_tensor: NDArray[np.int32]
+    """Compressed rows: the tensors that each operation produces."""
+    use_start: NDArray[np.int32]
+    consumer: NDArray[np.int32]
+    """Compressed rows: the operations that read each tensor."""
+    size: NDArray[np.int64]
+    """int64[tensors]: bytes that a transfer moves."""
+    held: NDArray[np.int64]
+    """int64[tensors]: bytes that a tensor takes in memory."""
+    alias_edge: NDArray[np.int32]
+    """int32[tensors]: edge by which the producer reads the tensor whose buffer is shared, or -1."""
+    shared: NDArray[np.bool_]
+    """bool[tensors]: whether its buffer may have several tensors."""
+    persistent: NDArray[np.int64]
+    """int64[ops]: bytes."""
+    rest: NDArray[np.int64]
+    """int64[ops, devices]: nanoseconds a device pauses after an operation (``resting``)."""
+    block: NDArray[np.int64]
+    """int64[ops]: bytes of its outputs (``blocks``)."""
+    unread: NDArray[np.int64]
+    """int64[ops]: bytes of its outputs that are freed when it ends (``blocks``)."""
+    n_reads: NDArray[np.int32]
+    """int32[ops]: edges that read its outputs."""
+    edge_source: NDArray[np.int32]
+    """int32[edges]: the operation that produces what is read."""
+
+
+def flat_graph(problem: Problem, policy: str, semantics: Semantics) -> FlatGraph:
+    """Flatten the graph of a problem, with what control edges carry under these semantics."""
+    graph, size = with_control(problem.graph, semantics.control)
+    duration = nanoseconds(problem.seconds)
+    rank = run_order(graph, duration, policy)
+    tensors, consumers = graph.edges
+    in_start, in_edge = csr(consumers, np.arange(len(consumers)), graph.n_ops)
+    out_start, out_tensor = graph.outputs
+    rest = np.where(problem.seconds > 0, np.int64(np.rint(1e9 * semantics.rest)), 0)
+    block, unread = _blocks(graph, semantics)
+    alias_of = graph.alias_of if semantics.aliases else np.full(graph.n_tensors, -1, np.int32)
+    read = np.diff(graph.consumer_offsets) > 0
+    edge_source = graph.producer[tensors]
+    return FlatGraph(
+        duration=duration,
+        rank=rank,
+        by_rank=np.argsort(rank).astype(np.int32),
+        n_inputs=np.diff(in_start).astype(np.int32),
+        in_start=in_start.astype(np.int32),
+        in_edge=in_edge,
+        out_start=out_start.astype(np.int32),
+        out_tensor=out_tensor,
+        use_start=graph.consumer_offsets.astype(np.int32),
+        consumer=np.array(consumers, np.int32),
+        size=size,
+        held=np.where(read, size, 0) if semantics.unread == "ignored" else size,
+        alias_edge=_alias_edges(alias_of, graph.producer, tensors, consumers),
+        shared=_shared(alias_of),
+        persistent=np.array(graph.persistent_bytes, np.int64) * semantics.variables,
+        rest=rest,
+        block=block,
+        unread=unread,
+        n_reads=np.bincount(edge_source, minlength=graph.n_ops).astype(np.int32),
+        edge_source=edge_source.astype(np.int32),
+    )
+
+
+def _blocks(graph: OpGraph, semantics: Semantics) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Bytes of every operation's outputs; those of them that are freed when it ends."""
+    block = np.zeros(graph.n_ops, np.int64)
+    if semantics.memory == "first-output":
+        starts, tensors = graph.outputs
+        some = np.diff(starts) > 0
+        block[some] = graph.tensor_bytes[tensors[starts[:-1][some]]]
+    else:
+        np.add.at(block, graph.producer, graph.tensor_bytes)
+    read = np.zeros(graph.n_ops, np.bool_)
+    read[graph.producer[graph.edges[0]]] = True
+    return block, np.where(read | (semantics.unread == "kept"), 0, block)
+
+
+def _shared(alias_of: Ints) -> NDArray[np.bool_]:
+    shared = np.asarray(alias_of >= 0)
+    shared[alias_of[alias_of >= 0]] = True
+    return shared
+
+
+def _alias_edges(
+    alias_of: Ints, producer: Ints, tensors: Ints, consumers: Ints
+) -> NDArray[np.int32]:
+    """The edge (shared tensor, producer of the sharing one), found by binary search."""
+    edges = np.full(len(alias_of), -1, np.int32)
+    sharing = np.flatnonzero(alias_of >= 0)
+    n = int(max(producer.max(initial=0), consumers.max(initial=0))) + 1
+    keys = tensors.astype(np.int64) * n + consumers
+    wanted = alias_of[sharing].astype(np.int64) * n + producer[sharing]
+    edges[sharing] = np.searchsorted(keys, wanted)
+    return edges

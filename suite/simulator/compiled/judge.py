@@ -1,0 +1,139 @@
+"""Simulator: judges placements of one problem, batches of them on all cores."""
+
+from __future__ import annotations
+
+import os
+import queue
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.core.arrays import Bools, Floats, Ints
+from suite.core.cores import my_share
+from suite.core.errors import InputError
+from suite.core.problem import Problem
+from suite.core.scores import Scores
+from suite.simulator.compiled.kernel import simulate, simulate_many
+from suite.simulator.compiled.layout import layout
+from suite.simulator.compiled.rules import ON
+from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work, workspace
+from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
+from suite.simulator.semantics import PLACEBENCH, Semantics
+
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them takes longer than a small batch of small steps."""
+    return ThreadPoolExecutor(workers)
+
+
+# A forked child has none of its parent's threads.
+os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+class Simulator:
+    """Judge of placements of one problem (a :class:`suite.core.scores.Judge`)."""
+
+    def __init__(
+        self, problem: Problem, policy: str | None = None, semantics: Semantics = PLACEBENCH
+    ) -> None:
+        """Prepare the arrays. ``policy`` is ``fifo``, ``priority`` or ``stack``, by default the
+        machine's own; InputError otherwise.
+        """
+        policy = policy or own_policy(problem.machine, semantics)
+        check_policy(policy, semantics)
+        if problem.machine.n_devices > DEVICE_MASK:
+            raise InputError(f"{problem.machine.n_devices} devices; at most {DEVICE_MASK}")
+        self.problem = problem
+        self.semantics = semantics
+        self.layout = layout(problem, policy, semantics)
+        # Deadlines are a rule of their own, so that steps without one do not pay for looking.
+        self._timed = self.layout._replace(rules=self.layout.rules._replace(timed=ON))
+        self._spare: queue.SimpleQueue[tuple[Work, Totals]] = queue.SimpleQueue()
+
+    def _scratch(self) -> tuple[Work, Totals]:
+        try:
+            return self._spare.get_nowait()
+        except queue.Empty:
+            return workspace(self.layout)
+
+    def run(self, devices: Ints) -> StepResult:
+        """Simulate one placement, int[ops]."""
+        return self.record(devices)[0]
+
+    def record(self, devices: Ints) -> tuple[StepResult, Work, int]:
+        """Simulate one placement: (result, scratch with all times, number of transfers)."""
+        w, totals = self._scratch()
+        rows = _writable(devices)
+        end, requests = simulate(self.layout, w, totals, rows, 0)
+        return self._result(int(end), totals), w, int(requests)
+
+    def _result(self, end: int, totals: Totals) -> StepResult:
+        oom = self.semantics.full(totals.peak, self.problem.machine.memory)
+        return StepResult(end, totals.busy, totals.peak, totals.moved, oom)
+
+    def run_until(self, devices: Ints, deadline: int) -> StepResult | TooLong:
+        """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
+        w, totals = self._scratch()
+        rows = _writable(devices)
+        end, _ = simulate(self._timed, w, totals, rows, deadline)
+        return TooLong(deadline, int(-end)) if end < 0 else self._result(int(end), totals)
+
+    def __call__(self, devices: Ints) -> Scores:
+        """Simulate a batch, int[batch, ops], on all cores."""
+        return self.batch(devices)
+
+    def within(self, devices: Ints, seconds: Floats) -> Scores:
+        """Simulate a batch, each up to float64[batch] seconds, on all cores."""
+        return self.batch(devices, seconds=seconds)
+
+    def batch(
+        self, devices: Ints, threads: int | None = None, seconds: Floats | None = None
+    ) -> Scores:
+        """Simulate a batch, int[batch, ops], on ``threads`` cores (default: this
+        process's share of them).
+
+        With ``seconds``, float64[batch], steps that certainly take longer are broken off.
+        """
+        rows = _writable(devices)
+        if seconds is None:
+            flat, deadlines = self.layout, np.zeros(len(rows), np.int64)
+        else:
+            flat, deadlines = self._timed, _deadlines(seconds)
+        ends = np.zeros(len(rows), np.int64)
+        peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
+        workers = threads or my_share().threads
+        # Four parts a thread: few enough to start cheaply, enough to end at about the same time.
+        size = max(1, -(-len(rows) // (4 * workers)))
+
+        def chunk(start: int) -> None:
+            part = slice(start, start + size)
+            w, totals = self._scratch()
+            simulate_many(flat, w, totals, rows[part], deadlines[part], ends[part], peaks[part])
+            self._spare.put((w, totals))
+
+        starts = range(0, len(rows), size)
+        if workers == 1 or len(rows) == 1:
+            for start in starts:
+                chunk(start)
+        else:
+            list(_pool(workers).map(chunk, starts))
+        timed_out = ends < 0
+        peaks[timed_out] = -1
+        oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
+        return Scores(np.where(timed_out, np.inf, ends / 1e9), oom, peaks)
+
+
+def _writable(devices: Ints) -> NDArray[np.int32]:
+    """A copy, int32: read-only arrays are a type of their own, for which all would compile anew."""
+    return np.array(devices, np.int32)
+
+
+def _deadlines(seconds: Floats) -> NDArray[np.int64]:
+    """int64[batch]: the last nanosecond not after float64[batch] seconds, as step times count."""
+    last = np.floor(np.minimum(np.asarray(seconds, np.float64) * 1e9, 2.0**62)) + 1
+    for _ in range(2):
+        last -= last / 1e9 > seconds
+    return last.astype(np.int64)

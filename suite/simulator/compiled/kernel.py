@@ -1,0 +1,64 @@
+"""The compiled step: the only functions of the simulation that are compiled on their own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.core.compilation import lean_kernel
+from suite.simulator.compiled.events import end_operation, end_transfer, start_operation
+from suite.simulator.compiled.heap import pop
+from suite.simulator.compiled.layout import Layout
+from suite.simulator.compiled.reset import reset
+from suite.simulator.compiled.state import Totals, Work
+
+
+@lean_kernel
+def simulate(
+    flat: Layout, w: Work, totals: Totals, devices: NDArray[np.int32], deadline: int
+) -> tuple[int, int]:
+    """Simulate one placement: (nanoseconds, number of requests).
+
+    With a deadline (``timed``), a step that takes longer is broken off when a device cannot compute
+    the rest of its operations in time; its nanoseconds are those it takes at least, negated.
+    """
+    requests = reset(flat, w, totals, devices)
+    n_devices = len(w.running)
+    for device in range(n_devices):
+        start_operation(flat, w, totals, device, 0)
+    now = 0
+    # A key's low bits number the device or the request, its high bits are the time.
+    mask = (1 << flat.rank_bits) - 1
+    while w.heap[-1] > 0:
+        key = pop(w.heap)
+        now = key >> flat.rank_bits
+        index = key & mask
+        if index < n_devices:
+            if flat.rules.timed:
+                # Longest paths to the end would hardly tell earlier (docs/baselines.md).
+                least = now + w.load[index] - totals.busy[index]
+                if least > deadline:
+                    return -least, requests
+            requests = end_operation(flat, w, totals, index, now, requests)
+        else:
+            requests = end_transfer(flat, w, totals, index - n_devices, now, requests)
+    if flat.rules.timed and now > deadline:
+        return -now, requests
+    return now, requests
+
+
+@lean_kernel
+def simulate_many(
+    flat: Layout,
+    w: Work,
+    totals: Totals,
+    devices: NDArray[np.int32],
+    deadlines: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    peaks: NDArray[np.int64],
+) -> None:
+    """Simulate int32[batch, ops], each up to its deadline; fills in ``ends`` and ``peaks``."""
+    for i in range(len(devices)):
+        ends[i], _ = simulate(flat, w, totals, devices[i], deadlines[i])
+        for device in range(peaks.shape[1]):
+            peaks[i, device] = totals.peak[device]

@@ -1,0 +1,129 @@
+"""What changes during a simulated step: scratch memory that is used again for the next one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.simulator.compiled.layout import Layout
+
+DEVICE_BITS = 8
+DEVICE_MASK = (1 << DEVICE_BITS) - 1
+"""An operation's missing inputs and its device share one word (``Work.state``): whoever delivers
+an input needs both, and reads memory once."""
+IDLE = -1
+PAUSING = -2
+"""What ``Work.running`` says of a device that runs no operation."""
+
+
+class Work(NamedTuple):
+    """Scratch memory of one simulation. Instances: originals by tensor, then copies by request."""
+
+    state: NDArray[np.int32]
+    """int32[ops]: missing inputs << 8 | device."""
+    uses: NDArray[np.int32]
+    """int32[instances]: consumers and transfers that still need the instance."""
+    buffer: NDArray[np.int32]
+    """int32[instances]: the instance whose buffer it shares."""
+    sharers: NDArray[np.int32]
+    """int32[instances]: instances in the buffer."""
+    edge_instance: NDArray[np.int32]
+    """int32[edges]: the instance that the consumer reads."""
+    chain: NDArray[np.int32]
+    """int32[edges]: next edge to the same destination, or -1."""
+    tensor: NDArray[np.int32]
+    """int32[requests]: what is sent."""
+    source: NDArray[np.int32]
+    """int32[requests]: from where."""
+    target: NDArray[np.int32]
+    """int32[requests]: to where."""
+    first_edge: NDArray[np.int32]
+    """int32[requests]: the first edge of the chain that it serves; -1 once it has arrived and only
+    its latency holds the channel (``trailing``)."""
+    following: NDArray[np.int32]
+    """int32[requests]: next request in the queue, or -1."""
+    requested: NDArray[np.int64]
+    started: NDArray[np.int64]
+    ended: NDArray[np.int64]
+    """int64[requests]: nanoseconds."""
+    op_start: NDArray[np.int64]
+    """int64[ops]: nanoseconds."""
+    ready: NDArray[np.int32]
+    """int32[ops]: ready operations, a slice per device."""
+    ready_head: NDArray[np.int64]
+    ready_tail: NDArray[np.int64]
+    """int64[devices]: where the ready operations begin and end in the slice."""
+    remote_head: NDArray[np.int64]
+    remote_tail: NDArray[np.int64]
+    """int64[devices]: the end of a slice, filled downwards, queues what transfers made ready
+    (``detailed``)."""
+    running: NDArray[np.int32]
+    """int32[devices]: the operation that runs, IDLE or PAUSING."""
+    owed: NDArray[np.int64]
+    """int64[devices]: nanoseconds for which arrivals will keep it from computing (``detailed``)."""
+    queue_head: NDArray[np.int32]
+    queue_tail: NDArray[np.int32]
+    """int32[queues]: first and last waiting request; the first is -1 where none waits."""
+    occupied: NDArray[np.bool_]
+    """bool[channels]."""
+    waiting: NDArray[np.uint64]
+    """uint64[channels]: the queues of the channel that are not empty, by their bit."""
+    busy: NDArray[np.uint64]
+    """uint64[1]: the occupied channels that share queues with others, by their bit."""
+    heap: NDArray[np.int64]
+    """int64[devices + channels + 1], with edges for channels if transfers are booked: keys of
+    pending events; the last entry is their number."""
+    fresh: NDArray[np.int32]
+    """int32[ops + 1]: operations made ready by this event; the last entry is their number."""
+    last: NDArray[np.int32]
+    """int32[devices]: the edge at which the chain of the tensor at hand begins, or -1."""
+    used: NDArray[np.int64]
+    """int64[devices]: bytes allocated."""
+    left: NDArray[np.int32]
+    """int32[ops]: readers of its outputs that have not ended (``blocks``)."""
+    device_free: NDArray[np.int64]
+    channel_free: NDArray[np.int64]
+    """int64[devices]: nanoseconds up to which they are booked (``booked``)."""
+    load: NDArray[np.int64]
+    """int64[devices]: nanoseconds that each computes in the whole step (``timed``)."""
+
+
+class Totals(NamedTuple):
+    """What one simulation adds up."""
+
+    busy: NDArray[np.int64]
+    """int64[devices]: nanoseconds spent computing."""
+    peak: NDArray[np.int64]
+    """int64[devices]: bytes."""
+    moved: NDArray[np.int64]
+    """int64[channels]: bytes."""
+
+
+def workspace(flat: Layout) -> tuple[Work, Totals]:
+    """Allocate scratch memory for a problem."""
+    ops, devices = flat.graph.duration.shape
+    channels, edges = len(flat.links.channel_mask), len(flat.graph.consumer)
+    instances = len(flat.graph.size) + edges
+    # At most one event is pending per device and per channel, unless transfers are booked ahead.
+    events = devices + (edges if flat.rules.booked else channels)
+    short = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
+    short |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
+    short |= {"target": edges, "first_edge": edges, "following": edges}
+    short |= {"ready": ops, "fresh": ops + 1, "left": ops}
+    short |= {"running": devices, "last": devices}
+    short |= {"queue_head": len(flat.links.first), "queue_tail": len(flat.links.first)}
+    long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
+    long |= {"ready_head": devices, "ready_tail": devices, "used": devices}
+    long |= {"remote_head": devices, "remote_tail": devices, "owed": devices}
+    long |= {"device_free": devices, "channel_free": devices, "load": devices}
+    long |= {"heap": events + 1}
+    work = Work(
+        occupied=np.empty(channels, np.bool_),
+        waiting=np.empty(channels, np.uint64),
+        busy=np.empty(1, np.uint64),
+        **{name: np.empty(n, np.int32) for name, n in short.items()},
+        **{name: np.empty(n, np.int64) for name, n in long.items()},
+    )
+    return work, Totals(*(np.empty(n, np.int64) for n in (devices, devices, channels)))

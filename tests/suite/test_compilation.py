@@ -1,0 +1,171 @@
+"""Compiled code: kept until any source it was made from changes, and no part of a search."""
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import pytest
+
+from suite.core.compile_time import CompileTime
+from suite.core.paths import ROOT
+from suite.search.clock import Clock
+
+TESTS = Path(__file__).parents[1]
+CHANGED = "baselines/list_scheduling/memory_tracker.py"
+ROOM = "needed <= tracker.memory[device]"
+# ``fits`` lies in another file than ``has_room``, which it calls.
+SCRIPT = """
+from baselines.list_scheduling.list_scheduler import fits, prepare
+from baselines.list_scheduling.units import units
+from six_ops import six_ops
+problem = six_ops()
+work, plan, tracker = prepare(problem, units(problem, coplaced=False))
+print(fits(work, plan, tracker, 0, 1), "loaded" if fits.stats.cache_hits else "compiled")
+"""
+DAY = 24 * 3600
+
+
+@dataclass
+class Copy:
+    """A copy of the packages, with compiled code of its own."""
+
+    root: Path
+
+    @property
+    def kept(self) -> Path:
+        return self.root / "cache" / "numba"
+
+    def run(self) -> str:
+        environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+        environment["PYTHONPATH"] = f"{self.root}{os.pathsep}{TESTS}"
+        environment["PLACEBENCH_CACHE"] = str(self.root / "cache")
+        command = [sys.executable, "-P", "-c", SCRIPT]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def replace(self, old: str, new: str) -> None:
+        path = self.root / CHANGED
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    root = tmp_path_factory.mktemp("copy")
+    ignored = shutil.ignore_patterns("__pycache__")
+    for package in ("suite", "baselines"):
+        shutil.copytree(ROOT / package, root / package, ignore=ignored)
+    copy = Copy(root)
+    for name, days in (("placebench-old", 40), ("placebench-recent", 10), ("someone-else", 40)):
+        folder = copy.kept / name
+        folder.mkdir(parents=True)
+        os.utime(folder, (0, time.time() - days * DAY))
+    assert copy.run() == "True compiled"
+    return copy
+
+
+def test_compiled_code_is_kept(copy):
+    assert copy.run() == "True loaded"
+
+
+def test_a_docstring_changes_nothing(copy):
+    copy.replace('"""Memory as', '"""The memory as')
+    assert copy.run() == "True loaded"
+
+
+def test_a_line_of_another_file_makes_it_compile_anew(copy):
+    copy.replace(ROOM, "needed < 0")
+    try:
+        assert copy.run() == "False compiled"
+    finally:
+        copy.replace("needed < 0", ROOM)
+
+
+def test_code_that_was_long_unused_is_removed(copy):
+    assert not (copy.kept / "placebench-old").exists()
+    assert (copy.kept / "placebench-recent").exists()
+    assert (copy.kept / "someone-else").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file")}
+    command = [sys.executable, "-P", "-c", "import suite.simulator.longest_path"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert f"InputError: compiled code cannot be kept in {tmp_path / 'file'}" in done.stderr
+
+
+def test_compiling_is_no_part_of_a_search():
+    @numba.njit
+    def inner(x):
+        return x + 1
+
+    @numba.njit
+    def outer(x):
+        return inner(x) * 2
+
+    begun, begun_processor = time.monotonic(), time.process_time()
+    clock = Clock()
+    assert outer(3) == 8
+    wall, processor, compiling = clock.wall, clock.processor, clock.compiling
+    elapsed = time.monotonic() - begun
+    # The inner function is compiled within the outer one: counted twice, it would be too much.
+    assert 0 < compiling < elapsed
+    assert 0 <= wall <= elapsed - compiling
+    assert processor < time.process_time() - begun_processor
+    assert outer(4) == 10
+    assert clock.compiling == compiling
+    time.sleep(0.05)
+    assert clock.wall >= wall + 0.05
+
+
+def test_what_was_compiled_before_is_not_left_out():
+    @numba.njit
+    def twice(x):
+        return 2 * x
+
+    assert twice(2) == 4
+    assert Clock().compiling == 0
+
+
+def test_the_first_compilation_is_announced_once(capsys):
+    watch = CompileTime()
+    watch.announce("compiling (once)")
+    assert not capsys.readouterr().err
+    for _ in range(2):
+        watch.begin()
+        watch.begin()
+        watch.end()
+        watch.end()
+    assert capsys.readouterr().err == "compiling (once)\n"
+
+
+def test_a_clock_does_not_load_numba():
+    script = "import sys, suite.search.clock; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-P", "-c", script], check=False).returncode == 0
+
+
+PRIVATE = ("numba.cpython.unsafe.numbers:trailing_zeros", "numba.core.event:Listener")
+
+
+def test_numba_still_has_the_private_parts_that_are_used():
+    gone = []
+    for place in PRIVATE:
+        module, _, name = place.partition(":")
+        try:
+            getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            gone.append(place)
+    try:
+        numba.njit(_nrt=False)(lambda number: number)(1)
+    except KeyError:
+        gone.append("numba.njit(_nrt=False)")
+    where = "see suite/core/compilation.py"
+    assert not gone, f"numba {numba.__version__} has no {', '.join(gone)} any more: {where}"
