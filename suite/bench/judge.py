@@ -13,8 +13,8 @@ from suite.core.arrays import Ints
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
-from suite.simulator.semantics import PRESETS, preset
 from suite.simulator.compiled.judge import Simulator
+from suite.simulator.semantics import PRESETS, preset
 from suite.simulator.timeline import timeline
 
 BINS = 200

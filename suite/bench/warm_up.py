@@ -30,8 +30,8 @@ from suite.core.source_digest import code_digest
 from suite.formats.machine_toml import load_machine
 from suite.search.placer import Search
 from suite.search.registry import make_placer, placers
-from suite.simulator.semantics import PLACEBENCH
 from suite.simulator.compiled.judge import Simulator
+from suite.simulator.semantics import PLACEBENCH
 
 _SPAWN = multiprocessing.get_context("spawn")
 _SAMPLE = GRIDS / "smoke.json"

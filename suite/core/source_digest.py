@@ -1,7 +1,8 @@
 """Digests of source code: what a result, a captured graph or a compiled kernel was made by.
 
 A digest covers a module and every first-party module that it reaches by import, wherever the import
-stands, also inside functions. Comments, docstrings and layout do not count. What the code uses
+stands, also inside functions. Comments, docstrings, layout and what only type checkers read do not
+count. What the code uses
 beside them is told by :func:`libraries`, :func:`attributes` and :func:`arguments`.
 """
 
@@ -21,6 +22,7 @@ from suite.core.paths import ROOT
 
 PACKAGES = ("suite", "baselines", "planners", "models")
 """The packages of placebench."""
+_FOR_TYPES = ("__future__", "typing", "collections.abc")
 _NAMED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
 """A module, or a function of one, named in a string: what is called in a child process."""
 
@@ -115,7 +117,7 @@ class _Source:
 
     def __init__(self, path: Path, package: str) -> None:
         tree = ast.parse(path.read_bytes())
-        _drop_docstrings(tree)
+        _drop_words_and_types(tree)
         self.digest = hashlib.sha256("".join(_written(tree)).encode()).hexdigest()
         nodes = list(_nodes(tree))
         self.imported = tuple(sorted({n for node in nodes for n in _imports(node, package)}))
@@ -168,13 +170,25 @@ def _roots(top: str) -> tuple[Path, ...]:
     return tuple(map(Path, places or ()))
 
 
-def _drop_docstrings(tree: ast.Module) -> None:
-    """Remove every string that stands alone as a statement: docstrings, of attributes too."""
+def _drop_words_and_types(tree: ast.Module) -> None:
+    """Remove docstrings, those of attributes too, and what is there for type checkers alone."""
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             statements = getattr(node, field, None)
             if isinstance(statements, list):
-                setattr(node, field, [s for s in statements if not _is_text(s)])
+                kept = [s for s in statements if not _is_text(s) and not _is_for_types(s)]
+                setattr(node, field, kept)
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    """Whether a statement imports from ``typing`` and the like, or for type checkers."""
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse
+    return isinstance(node, ast.ImportFrom) and node.module in _FOR_TYPES
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -13,8 +13,8 @@ from suite.core.arrays import Ints
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.scores import Scores
 from suite.search.placer import Search
-from suite.simulator.semantics import PRESETS
 from suite.simulator.compiled.judge import Simulator
+from suite.simulator.semantics import PRESETS
 
 
 def links(chain: Chain) -> list[tuple[int, int, bool]]:

@@ -92,6 +92,14 @@ def test_words_and_layout_do_not_count(pack):
     assert digest_after(pack, "pack/placer.py", text.replace("'metis'", "'scotch'")) != before
 
 
+def test_types_do_not_count(pack):
+    before = code_digest("pack.placer")
+    text = FILES["pack/placer.py"].replace("problem, search):", "problem: X, *, search: Y) -> Z:")
+    assert digest_after(pack, "pack/placer.py", text) != before  # a parameter by keyword alone
+    typed = text.replace("*, ", "").replace("import TYPE_CHECKING", "import TYPE_CHECKING, Any")
+    assert digest_after(pack, "pack/placer.py", typed) == before
+
+
 def test_code_says_which_libraries_attributes_and_arguments_it_uses(pack):
     modules = reached("pack.placer")
     assert libraries(*modules) == ("absent_library", "numpy")
