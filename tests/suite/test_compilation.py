@@ -12,6 +12,7 @@ from pathlib import Path
 import numba
 import pytest
 
+from suite.core.compilation import inline
 from suite.core.compile_time import CompileTime
 from suite.core.paths import ROOT
 from suite.search.clock import Clock
@@ -107,7 +108,7 @@ def test_compiling_is_no_part_of_a_search():
     def inner(x):
         return x + 1
 
-    @numba.njit
+    @inline
     def outer(x):
         return inner(x) * 2
 
@@ -127,7 +128,7 @@ def test_compiling_is_no_part_of_a_search():
 
 
 def test_what_was_compiled_before_is_not_left_out():
-    @numba.njit
+    @inline
     def twice(x):
         return 2 * x
 
