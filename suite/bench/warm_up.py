@@ -22,8 +22,9 @@ from suite.bench.judge import bound_of, judged, simulators
 from suite.bench.load_problem import make_problem
 from suite.bench.worker import live_with_parent
 from suite.bounds.lower_bound import lower_bound
+from suite.core.compilation import compiled_folder
 from suite.core.cores import Share, take_share
-from suite.core.paths import GRIDS, cache_folder
+from suite.core.paths import GRIDS
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.source_digest import code_digest
@@ -134,6 +135,5 @@ def _marker(job: Job) -> Path:
     machine = load_machine(job.cell.machine)
     placer, own = (job.placer, [placers()[job.placer]]) if _is_ours(job) else ("any", [])
     code = code_digest(Simulator.__module__, lower_bound.__module__, *own)
-    where = os.environ.get("NUMBA_CACHE_DIR", "")
-    parts = [code, numba.__version__, where, job.semantics, machine.fingerprint, placer]
-    return cache_folder() / "compiled" / "-".join(parts)
+    parts = [code, numba.__version__, job.semantics, machine.fingerprint, placer]
+    return compiled_folder() / "complete" / "-".join(parts)

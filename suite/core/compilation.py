@@ -34,6 +34,12 @@ _NOT_COMPILED = ("suite.core.compile_time", "suite.core.paths", "suite.core.sour
 """What this module needs for itself; no kernel calls it."""
 
 
+def compiled_folder() -> Path:
+    """Where compiled code is kept: ``$NUMBA_CACHE_DIR``, else in the cache of placebench."""
+    named = numba.config.CACHE_DIR
+    return Path(named) if named else cache_folder() / "numba"
+
+
 def kernel(function: Compiled) -> Compiled:
     """Compile a function and keep it on disk."""
     return _kept(function, {})
@@ -59,10 +65,9 @@ def inline(function: Compiled) -> Compiled:
 def _kept(function: Compiled, options: dict[str, bool]) -> Compiled:
     """Compile with a cache in the folder of the function's sources."""
     before = numba.config.CACHE_DIR
-    base = Path(before) if before else cache_folder() / "numba"
     # numba decides where a function is kept when it is decorated.
     digest = code_digest(function.__module__, without=_NOT_COMPILED)
-    numba.config.CACHE_DIR = str(_folder(base, digest))
+    numba.config.CACHE_DIR = str(_folder(compiled_folder(), digest))
     try:
         return cast(Compiled, numba.njit(cache=True, **options)(function))
     finally:
