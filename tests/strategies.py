@@ -55,7 +55,7 @@ def machines(draw, min_gpus=0, max_gpus=4):
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **base} for i in range(gpus)]
     bandwidth = st.sampled_from([1e9, 1e10, 3e11])
     latency = st.sampled_from([0.0, 1e-9, 2e-9, 5e-8])
-    ends = st.sampled_from([None, "cpu", "gpu", "gpu:0"])
+    ends = st.sampled_from([None, "cpu", "gpu", *(["gpu:0"] if gpus else [])])
     links = [{"bandwidth": draw(bandwidth), "latency": draw(latency)}]
     links[0]["channel"] = draw(st.sampled_from(CHANNELS))
     links[0] |= draw(occupancies())

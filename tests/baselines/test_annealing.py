@@ -134,9 +134,9 @@ def test_chains_are_traced_under_the_rules_of_the_judge() -> None:
 
 def test_ends_when_its_seconds_are_over() -> None:
     problem = six_ops()
-    search = Search(problem, Simulator(problem), 0, max_seconds=1.0)
+    search = Search(problem, Simulator(problem), 0, max_seconds=4.0)
     Annealing(evaluations=10**9).place(problem, search)
-    assert 0.9 < search.elapsed < 3
+    assert 3.9 < search.elapsed < 12  # its starts alone take a second
 
 
 def test_refuses_nonsense_and_too_small_a_budget() -> None:

@@ -108,7 +108,7 @@ def answer(name: str, problem: Problem, seed: int = 0) -> Placement | None:
 
 
 def chain(ops: int = 12, *, cpu: bool = True, gpus: int = 2, **graph: object) -> Problem:
-    """Operations in a row, with a human expert's placement."""
+    """Operations in a row; the human expert puts each on the last device that can run it."""
     machine = load_machine("k40").with_gpus(gpus)
     if not cpu:
         machine = Machine("no-cpu", tuple(machine.devices[i] for i in machine.gpus), machine.links)
@@ -116,7 +116,9 @@ def chain(ops: int = 12, *, cpu: bool = True, gpus: int = 2, **graph: object) ->
     edges = [(i, i + 1) for i in range(ops - 1)]
     about = {"tensor_bytes": 1000, "seconds": {"cpu": 2e-3, "gpu": 1e-4}} | graph
     built = OpGraph.create("chain", names, ["Op"] * ops, range(ops - 1), edges, **about)
-    return Problem.create(built, machine, np.full(ops, machine.n_devices - 1, np.int32))
+    allowed = Problem.create(built, machine).allowed
+    last = machine.n_devices - 1 - np.argmax(allowed[:, ::-1], axis=1)
+    return Problem.create(built, machine, last[built.colocation].astype(np.int32))
 
 
 def awkward() -> Problem:
