@@ -173,7 +173,11 @@ def test_a_hit_loads_no_tensorflow():
         " sys.exit(any(m.partition('.')[0] in ('tensorflow', 'keras') for m in sys.modules))"
     )
     child = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", code],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert child.returncode == 0, child.stderr
     assert child.stdout.strip() == load_graph(TASK).fingerprint

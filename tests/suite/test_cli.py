@@ -1,6 +1,7 @@
 """The command line: right answers, and one line with exit code 2 for whatever is wrong."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -110,7 +111,8 @@ def edited(folder, name, old, new):
         ("m.toml", '"1 GB"', '"1 Gold"', "memory is '1 Gold'; write a size such as"),
         ("m.toml", "peak_flops = 1e12", "peak_flops = -1", "peak_flops is -1; give a number > 0"),
         ("m.toml", "[[link]]", "[[", "m.toml: not valid TOML"),
-        ("m.toml", "[[link]]", '[[link]]\nfrom = "x:9"', "no [[link]] serves cpu:0 -> gpu:0"),
+        ("m.toml", "[[link]]", '[[link]]\nfrom = "x:9"', "from 'x:9', which is no device"),
+        ("m.toml", "[[link]]", '[[link]]\nfrom = "gpu"', "no [[link]] serves cpu:0 -> gpu:0"),
     ],
 )
 def test_a_broken_file_is_one_line(folder, capsys, name, old, new, words):
@@ -225,7 +227,8 @@ def test_a_native_crash_is_one_line(folder, tmp_path):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hung\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[placebench.placers]\nnative = hung:Native\n")
-    environment = ENVIRONMENT | {"PYTHONPATH": str(tmp_path)}
+    path = os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])
+    environment = ENVIRONMENT | {"PYTHONPATH": path}
     run = placebench("simulate", "g.json", "--placer", "native", env=environment, cwd=folder)
     assert run.returncode == 1
     assert run.stderr.startswith("placebench: error: libgone died with signal 11 (SIGSEGV)")
