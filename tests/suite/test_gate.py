@@ -235,7 +235,7 @@ def slower_checkout(tmp_path_factory):
 def measured_checkout(tmp_path_factory):
     """The project with step times said to be measured, and a tenth shorter."""
     edits = {"simulator/result": (SECONDS, "0.9 * self.nanoseconds / 1e9")}
-    edits["cell"] = ('SIMULATOR = "simulator"', 'SIMULATOR = "session"')
+    edits["bench/cell"] = ('SIMULATOR = "simulator"', 'SIMULATOR = "session"')
     return checkout(tmp_path_factory.mktemp("measured"), **edits)
 
 
