@@ -61,7 +61,8 @@ def test_a_search_that_meets_only_oom_says_so() -> None:
 def test_a_gradient_that_overflows_ends_the_search() -> None:
     problem = six_ops(gpu="2 kB", cpu="2 kB")
     search = Search(problem, Simulator(problem), 0)
-    planner("hdp_tuned", updates=20, overload_cost=1e39).place(problem, search)
+    huge = planner("hdp_tuned", updates=20, overload_cost=1e39, advantage="difference")
+    huge.place(problem, search)
     assert search.notes["diverged"] == search.notes["updates"] == 1
     assert search.evaluations == 4
 
