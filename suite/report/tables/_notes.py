@@ -173,21 +173,7 @@ def provenance(records: pd.DataFrame) -> list[str]:
     for task, group in records.groupby("task", sort=True):
         if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
-    return lines + _code(records)
-
-
-def _code(records: pd.DataFrame) -> list[str]:
-    """How many records are of code that is unknown, that has changed, or that was tried in part."""
-    known = [code for code in records["code"] if code]
-    counts = {
-        "made before records told their code, which is unknown": len(records) - len(known),
-        "kept though their code has changed": sum("kept" in code for code in known),
-        "run again by later code, in part or whole, and the same": sum(
-            "replayed" in code for code in known
-        ),
-    }
-    found = [f"{n} of {len(records)} {what}" for what, n in counts.items() if n]
-    return [f"Code: {'; '.join(found)}."] if found else []
+    return lines
 
 
 class Provenance(TypedDict, total=False):
@@ -207,7 +193,17 @@ def _origin(provenance: Provenance) -> str:
 
 
 def code_note(records: pd.DataFrame) -> list[str]:
-    """How many of a table's records do not say which code made them; nothing where all do."""
-    unknown = sum(not code for code in records["code"])
-    made = "made before records carried it"
-    return [f"{unknown} of {len(records)} records are of unknown code ({made})."] * bool(unknown)
+    """How many of a table's records are of unknown code, or of code that has changed since.
+
+    Nothing where all were made with the code of when they were looked at last.
+    """
+    known = [code for code in records["code"] if code]
+    counts = {
+        "are of unknown code (made before records carried it)": len(records) - len(known),
+        "were kept though their code has changed": sum("kept" in code for code in known),
+        "were found the same by later code, in part or whole": sum(
+            "replayed" in code for code in known
+        ),
+    }
+    found = [f"{n} of {len(records)} records {what}" for what, n in counts.items() if n]
+    return [f"{'; '.join(found)}."] if found else []
