@@ -72,12 +72,13 @@ def prefixes(order: Ints) -> Ideals:
 
 
 @kernel
-def _hash(words: Words, mask: int) -> int:
+def _hash(words: Words, mask: int) -> np.int64:
     value = np.uint64(1469598103934665603)
     for word in words:
         value = (value ^ word) * np.uint64(1099511628211)
         value ^= value >> np.uint64(29)
-    return int(value & np.uint64(mask))
+    # numba's int() would leave it unsigned, and unsigned with signed numbers makes floating point.
+    return np.int64(value & np.uint64(mask))
 
 
 @kernel
