@@ -354,13 +354,17 @@ def test_no_records_at_all_are_refused(results, capsys):
 
 
 def test_records_of_unknown_code_are_counted_in_one_note(results):
-    write(results, record("rnnlm", "scotch", 1.0), record("rnnlm", "mincut", 1.0, code=None))
-    write(results, record("rnnlm", "metis", 1.0, code="0123456789abcdef"))
+    absent = record("rnnlm", "scotch", 1.0)
+    del absent["code"]
+    write(results, absent, record("rnnlm", "mincut", 1.0, code=None))
+    write(results, record("rnnlm", "metis", 1.0))
     [note] = [note for note in build_notes(results) if "unknown code" in note]
     assert note == "2 of 3 records are of unknown code (made before records carried it)."
-    for placer in ("scotch", "mincut"):
-        write(results, record("rnnlm", placer, 1.0, code="0123456789abcdef"))
-    assert not any("unknown code" in note for note in build_notes(results))
+    write(results, record("rnnlm", "scotch", 1.0))
+    write(results, record("rnnlm", "mincut", 1.0, code={"digest": "c", "kept": "d"}))
+    notes = build_notes(results)
+    assert not any("unknown code" in note for note in notes)
+    assert "1 of 3 records were kept though their code has changed." in notes
 
 
 @pytest.mark.parametrize("some", [1, 3])
