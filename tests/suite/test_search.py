@@ -146,7 +146,7 @@ def test_a_damaged_checkpoint_is_ignored_aloud(tmp_path, whole, how):
 
 def test_a_checkpoint_of_other_settings_is_ignored_aloud(tmp_path, whole):
     Run(tmp_path, identity="other")(steps=10)
-    with pytest.warns(UserWarning, match="is of other settings; starting afresh"):
+    with pytest.warns(UserWarning, match="is of other settings or other code; starting afresh"):
         run = Run(tmp_path)()
     assert run.outcome() == whole
 
