@@ -117,7 +117,7 @@ def test_a_line_of_a_helper_concerns_the_placers_that_use_it(copy):
 def test_words_concern_nobody(copy):
     path = "baselines/list_scheduling/memory_tracker.py"
     copy.edit(path, '"""', '"""In other words: ')
-    copy.edit(path, "import numba\n", "import numba  # it is fast\n\n\n")
+    copy.edit(path, "import numpy as np\n", "import numpy as np  # it is fast\n\n\n")
     assert copy.again() == {}
 
 
