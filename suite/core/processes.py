@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
+
+from suite.core.child_python import signal_name
 
 
 def is_running(number: int) -> bool:
@@ -21,7 +22,4 @@ def how_it_ended(code: int | None) -> str:
     """An exit code in words, such as ``died of SIGKILL`` or ``ended with exit code 3``."""
     if code is None or code >= 0:
         return f"ended with exit code {code}"
-    try:
-        return f"died of {signal.Signals(-code).name}"
-    except ValueError:  # real-time signals have numbers only
-        return f"died of signal {-code}"
+    return f"died of {signal_name(-code)}"
