@@ -6,10 +6,11 @@ that the registry imports to list its parameters.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from functools import cache
 from typing import Any
+
+from suite.core.quiet_tensorflow import quiet_start
 
 
 class _OnDemand:
@@ -29,18 +30,12 @@ def _started() -> Any:
 
     Cells run side by side, so a second thread per search gains nothing, and sums that are split
     over threads round differently. The policy leaves the GPUs to what is measured on them (the
-    released controller is on the CPU too). What TensorFlow writes to standard error while it loads
-    is dropped.
+    released controller is on the CPU too).
     """
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
+    with quiet_start():
         import tensorflow
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
-    tensorflow.config.set_visible_devices([], "GPU")
+
+        tensorflow.config.set_visible_devices([], "GPU")
     # By call, not by environment: what is set there is inherited by real runs that start later.
     threading = tensorflow.config.threading
     with suppress(RuntimeError):  # It already runs, for somebody else: threads() tells how.
