@@ -105,6 +105,17 @@ class Softmax:
             return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(flat, logits))
 
 
+def gpu_of_layer(layer: int, decoder: bool, layers: int, gpus: int) -> int:
+    """The GPU of a layer of an encoder or a decoder of ``layers`` each (HDP, section 4.1).
+
+    Layer i of both share a GPU unless there are GPUs for all of them; with fewer GPUs than layers,
+    neighbours share.
+    """
+    apart = gpus >= 2 * layers
+    parts = layers * (2 if apart else 1)
+    return (layer + (layers if apart and decoder else 0)) * min(gpus, parts) // parts
+
+
 def step_block(name: str) -> str | None:
     """Name one co-location group per step of whatever is unrolled (ColocRL, section 3.3).
 

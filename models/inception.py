@@ -66,15 +66,10 @@ class InceptionV3:
         """
         if not self.contiguous_parts:
             return all_on_first(graph, gpus)
-        convolutions = STEM + len(BRANCH_OF)
 
         def gpu_of(name: str) -> int | None:
             module = module_of(name)
-            if module is None:
-                return None
-            before = STEM + sum(sum(branches) for branches in BRANCHES[: max(module, 0)])
-            twice = STEM if module < 0 else 2 * before + sum(BRANCHES[module])
-            return twice * gpus // (2 * convolutions)
+            return None if module is None else gpu_of_module(module, gpus)
 
         return by_scope(graph, gpu_of)
 
@@ -95,6 +90,14 @@ class InceptionV3:
         shape = (self.image_size, self.image_size, 3)
         network = keras.applications.InceptionV3(weights=None, input_shape=shape)
         return training_step(network, keras.optimizers.RMSprop(), self.batch, self.image_size)
+
+
+def gpu_of_module(module: int, gpus: int) -> int:
+    """The GPU of a mixed module (-1: the stem), where each has about as many convolutions."""
+    convolutions = STEM + len(BRANCH_OF)
+    before = STEM + sum(sum(branches) for branches in BRANCHES[: max(module, 0)])
+    twice = STEM if module < 0 else 2 * before + sum(BRANCHES[module])
+    return twice * gpus // (2 * convolutions)
 
 
 def branch_of(layer: str) -> tuple[int, int] | None:

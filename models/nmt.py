@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from models._recurrent import LSTM, Adam, Parameters, Softmax, lookup, minimise, step_block
+from models._recurrent import (
+    LSTM,
+    Adam,
+    Parameters,
+    Softmax,
+    gpu_of_layer,
+    lookup,
+    minimise,
+    step_block,
+)
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
 from suite.core.model import by_scope
@@ -57,17 +66,14 @@ class NMT:
         them; attention and softmax go with the last layer, the embeddings with the first. With
         fewer GPUs than layers, neighbours share.
         """
-        apart = gpus >= 2 * self.layers
-        parts = self.layers * (2 if apart else 1)
-        used = min(gpus, parts)
+        last = gpu_of_layer(self.layers - 1, True, self.layers, gpus)
 
         def gpu_of(name: str) -> int | None:
             layer = re.match(r"(encoder|decoder)/layer_(\d+)/", name)
             if layer:
-                after = self.layers if apart and layer[1] == "decoder" else 0
-                return (after + int(layer[2])) * used // parts
+                return gpu_of_layer(int(layer[2]), layer[1] == "decoder", self.layers, gpus)
             if re.match("attention|softmax", name):
-                return used - 1
+                return last
             return 0 if name.startswith("embedding") else None
 
         return by_scope(graph, gpu_of)

@@ -16,6 +16,7 @@ from pathlib import Path
 from suite.core.child_python import child_environment, python_command
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+from suite.core.model import GraphFile
 from suite.core.paths import cache_folder
 from suite.core.quiet_tensorflow import QUIET
 from suite.core.source_digest import code_digest
@@ -29,7 +30,7 @@ def cache_key(name: str) -> str:
     """Hash of all that a task's capture depends on: parameters, sources, TensorFlow's version."""
     # A task may be a model of another file at another size.
     models = task_sources()[name], type(task(name)).__module__
-    code = code_digest("suite.capture.to_graph", "suite.formats.graph_npz", *models)
+    code = code_digest("suite.capture.graph_def", "suite.formats.graph_npz", *models)
     parts = [repr(task(name)), version("tensorflow"), version("keras"), FORMAT, code]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
@@ -94,12 +95,16 @@ def _capture_in_child(name: str) -> None:
 
 def capture_task(name: str) -> None:
     """Trace a task with TensorFlow and write its graph and GraphDef into the cache."""
+    from suite.capture.graph_def import capture_exported
     from suite.capture.to_graph import capture
 
     model = task(name)
-    step, inputs = model.build()
+    built = model.build()
     facts = {"task": name, "paper_ops": model.paper_ops, "choices": list(model.choices)}
-    captured = capture(step, inputs, name, facts)
+    if isinstance(built, GraphFile):
+        captured = capture_exported(built, name, facts)
+    else:
+        captured = capture(*built, name, facts)
     with atomic(graph_def_path(name)) as temporary:
         payload = captured.graph_def.SerializeToString(deterministic=True)
         temporary.write_bytes(gzip.compress(payload, mtime=0))

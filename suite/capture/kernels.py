@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from suite.capture.tensorflow_internals import REGISTERED_KERNELS
+from suite.capture.packed import unpacked
+from suite.capture.tensorflow_internals import KERNEL_LIST, REGISTERED_KERNELS
 from suite.core.arrays import Bools
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
 
-class _Kernel(Protocol):
+class Kernel(Protocol):
     """TensorFlow's ``KernelDef``, as far as it is read here."""
 
     @property
@@ -36,12 +39,27 @@ class _Constraint(Protocol):
     def allowed_values(self) -> tf.compat.v1.AttrValue: ...
 
 
+Registry = Callable[[str], Sequence[Kernel]]
+"""The kernels of an operation type."""
+
+
 @cache
-def _kernels(op_type: str) -> tuple[_Kernel, ...]:
+def registered(op_type: str) -> Sequence[Kernel]:
+    """Return the kernels that the TensorFlow that runs here has."""
     return tuple(REGISTERED_KERNELS.load()(op_type).kernel)
 
 
-def _matches(kernel: _Kernel, node: tf.compat.v1.NodeDef) -> bool:
+def recorded(path: Path) -> Registry:
+    """Return the kernels that another version of TensorFlow has: a KernelList as text."""
+    from google.protobuf import text_format
+
+    found = defaultdict(list)
+    for kernel in text_format.Parse(unpacked(path), KERNEL_LIST.load()()).kernel:
+        found[kernel.op].append(kernel)
+    return lambda op_type: found.get(op_type, ())
+
+
+def _matches(kernel: Kernel, node: tf.compat.v1.NodeDef) -> bool:
     """Whether the kernel's type constraints allow the node's attributes."""
     for constraint in kernel.constraint:
         attr = node.attr[constraint.name]
@@ -51,18 +69,18 @@ def _matches(kernel: _Kernel, node: tf.compat.v1.NodeDef) -> bool:
     return True
 
 
-def gpu_kernel(node: tf.compat.v1.NodeDef) -> _Kernel | None:
-    """Return the registered kernel that runs a NodeDef on a GPU, or None.
+def gpu_kernel(node: tf.compat.v1.NodeDef, registry: Registry = registered) -> Kernel | None:
+    """Return the kernel of ``registry`` that runs a NodeDef on a GPU, or None.
 
     The plain TensorFlow package registers its GPU kernels on machines without a GPU, too.
     """
-    for kernel in _kernels(node.op):
+    for kernel in registry(node.op):
         if kernel.device_type in ("GPU", "DEFAULT") and _matches(kernel, node):
             return kernel
     return None
 
 
-def host_outputs(op: tf.Operation, kernel: _Kernel | None) -> Bools:
+def host_outputs(op: tf.Operation, kernel: Kernel | None) -> Bools:
     """bool[outputs] of a ``tf.Operation``: which ones its GPU kernel leaves in host memory."""
     import numpy as np
 

@@ -19,6 +19,9 @@ _STATE_TRAFFIC = {
     "ResourceApplyKerasMomentum": (5.0, 4.0),
     "ResourceApplyRMSProp": (7.0, 10.0),
     "ResourceApplyGradientDescent": (3.0, 2.0),
+    "ApplyAdam": (7.0, 14.0),
+    "ApplyMomentum": (5.0, 4.0),
+    "ApplyRMSProp": (7.0, 10.0),
     "AssignVariableOp": (2.0, 0.0),
     "AssignAddVariableOp": (3.0, 1.0),
     "AssignSubVariableOp": (3.0, 1.0),
@@ -28,12 +31,12 @@ behind the handle: each state is read and written, the gradient is read."""
 
 
 def count(
-    graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str], graph: tf.Graph
+    graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str], operations: Sequence[tf.Operation]
 ) -> tuple[Floats, Floats]:
-    """Return (FLOP, bytes touched): float64[ops] each, in the order of ``graph``'s operations.
+    """Return (FLOP, bytes touched): float64[ops] each, in the order of ``operations``.
 
-    ``graph`` is the imported ``tf.Graph`` of ``graph_def``. Grappler costs the graph on a virtual
-    device of 1 FLOP and 1 byte per microsecond, so that its times read as counts.
+    These are some or all ``tf.Operation`` of the imported ``graph_def``. Grappler costs the graph
+    on a virtual device of 1 FLOP and 1 byte per microsecond, so that its times read as counts.
     """
     import tensorflow as tf
 
@@ -50,7 +53,7 @@ def count(
         ITEM.load()(meta, ignore_colocation=True, ignore_user_placement=False)
     )
     estimate = {c.node: (c.compute_time / 1000, c.memory_time / 1000) for c in costs}
-    pairs = [_corrected(op, *estimate.get(op.name, (0.0, 0.0))) for op in graph.get_operations()]
+    pairs = [_corrected(op, *estimate.get(op.name, (0.0, 0.0))) for op in operations]
     flops, touched = np.array(pairs, np.float64).reshape(-1, 2).T
     return flops, touched
 

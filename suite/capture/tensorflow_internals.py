@@ -71,6 +71,11 @@ REGISTERED_KERNELS = Private(
     "get_registered_kernels_for_op",
     "tell which operations have a GPU kernel, and which outputs it leaves in host memory",
 )
+KERNEL_LIST = Private(
+    "tensorflow.core.framework.kernel_def_pb2",
+    "KernelList",
+    "read which operations have a GPU kernel in another version of TensorFlow",
+)
 OP_DEFINITION = Private(
     "tensorflow.python.framework.op_def_registry",
     "get",
@@ -89,6 +94,7 @@ PRIVATE = (
     DEVICE_PROPERTIES,
     NAMED_DEVICE,
     REGISTERED_KERNELS,
+    KERNEL_LIST,
     OP_DEFINITION,
     RESOURCE_HANDLE_DATA,
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suite.capture.flatten import lift, prune
-from suite.capture.kernels import gpu_kernel, host_outputs
+from suite.capture.kernels import Kernel, Registry, gpu_kernel, host_outputs, registered
 from suite.capture.op_costs import count
+from suite.capture.upper_bounds import bounded
 from suite.core.arrays import Floats
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
@@ -66,31 +67,59 @@ def capture_graph_def(
     wanted: Sequence[str],
     name: str,
     metadata: Mapping[str, object] | None = None,
+    registry: Registry = registered,
 ) -> Captured:
-    """Prune a flat GraphDef to what the operations ``wanted`` need, and capture it."""
-    import tensorflow as tf
+    """Prune a flat GraphDef to what the operations ``wanted`` need, and capture it.
 
+    ``registry`` says which operations have a GPU kernel. Where a shape depends on data, its upper
+    bound is taken and said among the metadata's ``choices``.
+    """
     pruned = prune(graph_def, list(wanted))
-    tf_graph = tf.Graph()
-    with tf_graph.as_default():
-        tf.import_graph_def(pruned, name="")
-    flops, touched = count(pruned, wanted, tf_graph)
-    facts = {"ops_unpruned": len(graph_def.node), "tensorflow": version("tensorflow")}
-    graph = _to_op_graph(tf_graph, name, flops, touched, facts | dict(metadata or {}))
+    for node in pruned.node:
+        # Today's constant folding writes it for a product with 1; older versions do not know it.
+        if node.op == "Snapshot" and not registry(node.op):
+            node.op = "Identity"
+    sized, taken = bounded(pruned)
+    tf_graph = _imported(pruned)
+    tf_sized = _imported(sized) if taken else tf_graph
+    ops = tf_graph.get_operations()
+    sized_ops = [tf_sized.get_operation_by_name(op.name) for op in ops]
+    flops, touched = count(sized, wanted, sized_ops)
+    facts: dict[str, Any] = {"ops_unpruned": len(graph_def.node)}
+    facts |= {"tensorflow": version("tensorflow"), **(metadata or {})}
+    if taken:
+        facts["choices"] = [*facts.get("choices", ()), *taken]
+    kernels = [gpu_kernel(op.node_def, registry) for op in ops]
+    graph = _to_op_graph(ops, sized_ops, kernels, name, flops, touched, facts)
     return Captured(graph, pruned)
 
 
+def _imported(graph_def: tf.compat.v1.GraphDef) -> tf.Graph:
+    import tensorflow as tf
+
+    tf_graph = tf.Graph()
+    with tf_graph.as_default():
+        tf.import_graph_def(graph_def, name="")
+    return tf_graph
+
+
 def _to_op_graph(
-    tf_graph: tf.Graph, name: str, flops: Floats, touched: Floats, metadata: Mapping[str, object]
+    ops: Sequence[tf.Operation],
+    sized_ops: Sequence[tf.Operation],
+    kernels: Sequence[Kernel | None],
+    name: str,
+    flops: Floats,
+    touched: Floats,
+    metadata: Mapping[str, object],
 ) -> OpGraph:
-    ops = tf_graph.get_operations()
+    """``sized_ops`` are the same operations with all shapes known."""
     index = {op.name: i for i, op in enumerate(ops)}
-    kernels = [gpu_kernel(op.node_def) for op in ops]
     tensors = _Tensors()
     first = []
     for i, op in enumerate(ops):
         first.append(len(tensors.producer))
-        for tensor, host in zip(op.outputs, host_outputs(op, kernels[i]), strict=True):
+        on_host = host_outputs(op, kernels[i])
+        for tensor, host in zip(sized_ops[i].outputs, on_host, strict=True):
             tensors.add(i, _bytes(tensor), bool(host), tensor.shape.as_list())
     tensor_of = {t.name: first[i] + k for i, op in enumerate(ops) for k, t in enumerate(op.outputs)}
     consumers = [(tensor_of[t.name], i) for i, op in enumerate(ops) for t in op.inputs]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -21,6 +23,18 @@ if TYPE_CHECKING:
 
 CPU = -1
 """The GPU number that stands for the CPU."""
+
+
+@dataclass(frozen=True)
+class GraphFile:
+    """A training step that another version of TensorFlow wrote to disk."""
+
+    path: Path
+    """A GraphDef, binary, packed with gzip or xz or not at all."""
+    fetch: tuple[str, ...]
+    """The operations that a step runs."""
+    gpu_kernels: Path
+    """The GPU kernels of that version: a KernelList as text, packed or not."""
 
 
 class Model(Protocol):
@@ -41,8 +55,11 @@ class Model(Protocol):
         """What the papers do not give and was chosen here, in words."""
         ...
 
-    def build(self) -> TrainingStep:
-        """Return one training step (a ``tf.function``) and its inputs (``tf.TensorSpec`` each)."""
+    def build(self) -> TrainingStep | GraphFile:
+        """Return one training step (a ``tf.function``) and its inputs (``tf.TensorSpec`` each).
+
+        Or the file that has the step.
+        """
         ...
 
     def expert(self, graph: OpGraph, gpus: int) -> Ints:
