@@ -136,7 +136,7 @@ def test_a_variable_is_with_its_update_and_its_slots():
     bound = [choice for choice in graph.metadata["choices"] if "Unique" in choice]
     assert bound == ["as many distinct values as there are values: Adam/update_embedding/Unique"]
     unique = graph.producer.tolist().index(index["Adam/update_embedding/Unique"])
-    assert graph.shapes[unique] == (64 * 40,)
+    assert graph.tensor_bytes[unique] == 4 * 64 * 40
 
 
 @pytest.mark.parametrize(
