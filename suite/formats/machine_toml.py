@@ -50,7 +50,8 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
     known = {"name", "source", "device", "link", "efficiency", "op_times", "dispatch"}
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
-    devices = tuple(_device(d, where) for d in _tables(table, "device", where))
+    entries = [one for d in _tables(table, "device", where) for one in _each(d, where)]
+    devices = tuple(_device(entry, where) for entry in entries)
     links = tuple(_link(k, where) for k in _tables(table, "link", where))
     _check_ends(devices, links, where)
     return Machine(
@@ -87,10 +88,22 @@ def _positive(table: Mapping[str, object], key: str, where: str, *, zero: bool =
     raise InputError(f"{where}: {key} is {table[key]!r}; give a number {'>=' if zero else '>'} 0")
 
 
+def _each(table: Mapping[str, object], where: str) -> list[Mapping[str, object]]:
+    """The devices of one entry: itself or, with ``count``, so many, numbered behind its name."""
+    if "count" not in table:
+        return [table]
+    rest = {key: value for key, value in table.items() if key != "count"}
+    count, name = table["count"], table.get("name", "?")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InputError(f"{where}: device {name}: count is {count!r}; give a whole number >= 1")
+    return [rest | {"name": f"{name}:{i}"} for i in range(count)]
+
+
 def _device(table: Mapping[str, object], where: str) -> Device:
-    names = {f.name for f in fields(Device)}
-    for key in table.keys() - names:
-        raise InputError(f"{where}: a device has no {key!r}; known: {', '.join(sorted(names))}")
+    known = {f.name for f in fields(Device)}
+    for key in table.keys() - known:
+        words = ", ".join(sorted({*known, "count"}))
+        raise InputError(f"{where}: a device has no {key!r}; known: {words}")
     for key in ("name", "kind", "memory"):
         if key not in table:
             raise InputError(f"{where}: device {table.get('name', '?')} has no {key}; add it")

@@ -49,6 +49,18 @@ def test_the_closest_link_wins_whatever_the_order():
     assert machine.transfer_seconds(1, 1, 1e10) == 0
 
 
+def test_one_entry_may_stand_for_several_devices():
+    short = [table()["device"][0], {"name": "gpu", "count": 2, "kind": "gpu", **DEVICE}]
+    assert machine_from_table(table(device=short)).devices == machine_from_table(table()).devices
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "two"])
+def test_a_count_is_a_whole_number(count):
+    devices = [{"name": "gpu", "count": count, "kind": "gpu", **DEVICE}]
+    with pytest.raises(InputError, match=r"device gpu: count is .*; give a whole number >= 1"):
+        machine_from_table(table(device=devices))
+
+
 def test_with_gpus_keeps_the_cpu():
     machine = machine_from_table(table()).with_gpus(1)
     assert [d.name for d in machine.devices] == ["cpu:0", "gpu:0"]
