@@ -35,25 +35,40 @@ class LSTM:
         self.kernel = parameters.create(f"{scope}/kernel", [inputs + units, 4 * units])
         self.bias = parameters.create(f"{scope}/bias", [4 * units])
 
-    def unroll(
-        self, inputs: Sequence[tf.Tensor], state: tuple[tf.Tensor, tf.Tensor]
-    ) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """Run over ``inputs`` (float32[batch, inputs] each): (outputs, final state)."""
+    def weights(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Read kernel and bias, once for all steps."""
         import tensorflow as tf
 
         with tf.name_scope(self.scope):
-            kernel, bias = self.kernel.read_value(), self.bias.read_value()
-        outputs = []
+            return self.kernel.read_value(), self.bias.read_value()
+
+    def step(
+        self,
+        step: int,
+        x: tf.Tensor,
+        state: tuple[tf.Tensor, tf.Tensor],
+        weights: tuple[tf.Tensor, tf.Tensor],
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Run one step on float32[batch, inputs]: the next state, which ends with the output."""
+        import tensorflow as tf
+
         memory, output = state
+        with tf.name_scope(f"{self.scope}/step_{step}"):
+            z = tf.nn.bias_add(tf.matmul(tf.concat([x, output], 1), weights[0]), weights[1])
+            gate, new, forget, out = tf.split(z, 4, axis=1)
+            kept = memory * tf.sigmoid(forget + 1.0)
+            memory = kept + tf.sigmoid(gate) * tf.tanh(new)
+            return memory, tf.tanh(memory) * tf.sigmoid(out)
+
+    def unroll(
+        self, inputs: Sequence[tf.Tensor], state: tuple[tf.Tensor, tf.Tensor]
+    ) -> tuple[list[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]:
+        """Run over ``inputs`` (float32[batch, inputs] each): (outputs, final state)."""
+        weights, outputs = self.weights(), []
         for step, x in enumerate(inputs):
-            with tf.name_scope(f"{self.scope}/step_{step}"):
-                z = tf.nn.bias_add(tf.matmul(tf.concat([x, output], 1), kernel), bias)
-                gate, new, forget, out = tf.split(z, 4, axis=1)
-                kept = memory * tf.sigmoid(forget + 1.0)
-                memory = kept + tf.sigmoid(gate) * tf.tanh(new)
-                output = tf.tanh(memory) * tf.sigmoid(out)
-                outputs.append(output)
-        return outputs, (memory, output)
+            state = self.step(step, x, state, weights)
+            outputs.append(state[1])
+        return outputs, state
 
 
 def lookup(table: tf.Variable, scope: str, tokens: tf.Tensor) -> list[tf.Tensor]:

@@ -47,6 +47,10 @@ class NMT:
     """Words per language. Not given by the papers; at the 32,000 word pieces of ColocRL's
     end-to-end run the two-layer model needs 8.7 GB here and would not run out of the memory of one
     K40 or K80 GPU, as published."""
+    input_feeding: bool = False
+    """Whether each decoder step also reads what the last one attended to (Luong et al. 2015), as
+    TensorFlow 1's attention decoder does. The papers do not say. With it, decoder layers cannot
+    overlap: a step's first layer waits for the last layer of the step before."""
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -54,7 +58,8 @@ class NMT:
         return (
             f"vocabulary {self.vocabulary:,} (Luong et al. 2015; 32,000 would fit one K40)",
             "a softmax product per step",
-            "additive attention on the last decoder layer, no input feeding",
+            "additive attention on the last decoder layer,"
+            f" {'fed to its first' if self.input_feeding else 'no input feeding'}",
             "LSTM size of 4 and 8 layers as of 2 (1024)",
             "dense embedding gradients",
         )
@@ -98,7 +103,7 @@ class NMT:
             ]
             for side in ("encoder", "decoder")
         )
-        attention = Attention(parameters, self.units)
+        attention = Attention(parameters, self.units, self.input_feeding)
         softmax = Softmax(parameters, self.units, self.vocabulary)
         adam = Adam(parameters.variables)
         tokens = tf.TensorSpec([self.batch, self.steps], tf.int32)
@@ -112,9 +117,12 @@ class NMT:
                 states.append(state)
             memory = attention.keys(outputs)
             outputs = lookup(tables[1], "embedding/target", target)
-            for cell, state in zip(decoder, states, strict=True):
-                outputs, _ = cell.unroll(outputs, state)
-            outputs = attention.unroll(outputs, *memory)
+            if self.input_feeding:
+                outputs = unroll_fed(decoder, outputs, states, attention, *memory)
+            else:
+                for cell, state in zip(decoder, states, strict=True):
+                    outputs, _ = cell.unroll(outputs, state)
+                outputs = attention.unroll(outputs, *memory)
             loss = softmax.loss(outputs, labels)
             minimise(loss, parameters, adam)
             return loss
@@ -125,14 +133,19 @@ class NMT:
 class Attention:
     """Additive attention over the encoder's outputs (Bahdanau et al. 2015)."""
 
-    def __init__(self, parameters: Parameters, units: int) -> None:
-        """Create the four weights, all [units, units] but the score's [units]."""
+    def __init__(self, parameters: Parameters, units: int, fed: bool) -> None:
+        """Create the weights: the score's [units], those that mix [2 units, units], else square.
+
+        With ``fed`` there are those that mix the decoder's input with the last step's attention.
+        """
         self.units = units
         self.key, self.query = (
             parameters.create(f"attention/{name}", [units, units]) for name in ("key", "query")
         )
         self.score = parameters.create("attention/score", [units])
         self.mix = parameters.create("attention/mix", [2 * units, units])
+        if fed:
+            self.feed = parameters.create("attention/feed", [2 * units, units])
 
     def keys(self, outputs: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the encoder's outputs and their keys: float32[batch, steps, units] each."""
@@ -143,28 +156,74 @@ class Attention:
             keys = tf.matmul(tf.reshape(memory, [-1, self.units]), self.key)
             return memory, tf.reshape(keys, memory.shape)
 
+    def weights(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Read what every step needs, once."""
+        import tensorflow as tf
+
+        with tf.name_scope("attention"):
+            return self.query.read_value(), self.score.read_value(), self.mix.read_value()
+
+    def step(
+        self,
+        step: int,
+        output: tf.Tensor,
+        memory: tf.Tensor,
+        keys: tf.Tensor,
+        weights: tuple[tf.Tensor, tf.Tensor, tf.Tensor],
+    ) -> tf.Tensor:
+        """Mix float32[batch, units] of the decoder with what it attends to: as large."""
+        import tensorflow as tf
+
+        query, score, mix = weights
+        with tf.name_scope(f"attention/step_{step}"):
+            asked = tf.expand_dims(tf.matmul(output, query), 1)
+            scores = tf.reduce_sum(tf.tanh(keys + asked) * score, 2)
+            shares = tf.expand_dims(tf.nn.softmax(scores), 2)
+            context = tf.reduce_sum(shares * memory, 1)
+            return tf.tanh(tf.matmul(tf.concat([context, output], 1), mix))
+
     def unroll(
         self, outputs: Sequence[tf.Tensor], memory: tf.Tensor, keys: tf.Tensor
     ) -> list[tf.Tensor]:
         """Mix each output with what it attends to: float32[batch, units] a step."""
-        import tensorflow as tf
+        weights = self.weights()
+        return [self.step(i, output, memory, keys, weights) for i, output in enumerate(outputs)]
 
-        with tf.name_scope("attention"):
-            query, score, mix = (w.read_value() for w in (self.query, self.score, self.mix))
-        mixed = []
-        for step, output in enumerate(outputs):
-            with tf.name_scope(f"attention/step_{step}"):
-                asked = tf.expand_dims(tf.matmul(output, query), 1)
-                scores = tf.reduce_sum(tf.tanh(keys + asked) * score, 2)
-                weights = tf.expand_dims(tf.nn.softmax(scores), 2)
-                context = tf.reduce_sum(weights * memory, 1)
-                mixed.append(tf.tanh(tf.matmul(tf.concat([context, output], 1), mix)))
-        return mixed
+
+def unroll_fed(
+    cells: Sequence[LSTM],
+    inputs: Sequence[tf.Tensor],
+    states: Sequence[tuple[tf.Tensor, tf.Tensor]],
+    attention: Attention,
+    memory: tf.Tensor,
+    keys: tf.Tensor,
+) -> list[tf.Tensor]:
+    """Decode step by step, each fed what the last one attended to: float32[batch, units] a step."""
+    import tensorflow as tf
+
+    weights, states = [cell.weights() for cell in cells], list(states)
+    attention_weights = attention.weights()
+    with tf.name_scope("attention"):
+        feed = attention.feed.read_value()
+        attended = tf.zeros_like(inputs[0])
+    mixed = []
+    for step, word in enumerate(inputs):
+        with tf.name_scope(f"attention/feed/step_{step}"):
+            x = tf.matmul(tf.concat([word, attended], 1), feed)
+        for layer, cell in enumerate(cells):
+            states[layer] = cell.step(step, x, states[layer], weights[layer])
+            x = states[layer][1]
+        attended = attention.step(step, x, memory, keys, attention_weights)
+        mixed.append(attended)
+    return mixed
 
 
 TASKS = {
     "nmt_2": NMT(layers=2, gpus=2, paper_ops=28_044),
     "nmt_4": NMT(layers=4, gpus=4, paper_ops=46_600),
     "nmt_8": NMT(layers=8, gpus=8, paper_ops=83_712),
+    "nmt_2_fed": NMT(layers=2, gpus=2, paper_ops=28_044, input_feeding=True),
+    "nmt_4_fed": NMT(layers=4, gpus=4, paper_ops=46_600, input_feeding=True),
+    "nmt_8_fed": NMT(layers=8, gpus=8, paper_ops=83_712, input_feeding=True),
     "colocrl_nmt": NMT(layers=2, gpus=2, paper_ops=22_097),
 }

@@ -22,12 +22,16 @@ _STATE_TRAFFIC = {
     "ApplyAdam": (7.0, 14.0),
     "ApplyMomentum": (5.0, 4.0),
     "ApplyRMSProp": (7.0, 10.0),
+    "Assign": (2.0, 0.0),
+    "AssignAdd": (3.0, 1.0),
+    "AssignSub": (3.0, 1.0),
     "AssignVariableOp": (2.0, 0.0),
     "AssignAddVariableOp": (3.0, 1.0),
     "AssignSubVariableOp": (3.0, 1.0),
 }
-"""Bytes moved per byte of the variable and FLOP per element, where Grappler cannot see the variable
-behind the handle: each state is read and written, the gradient is read."""
+"""Bytes moved per byte of the variable and FLOP per element: each state is read and written, the
+gradient is read. Grappler cannot see the variable behind a handle, and takes the reference that an
+update of a reference variable returns for a tensor that is written."""
 
 
 def count(

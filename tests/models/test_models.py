@@ -1,7 +1,9 @@
 """The recurrent models at toy sizes; every task at the papers' size on paper only."""
 
 import math
+from dataclasses import replace
 
+import networkx
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,6 +11,7 @@ import tensorflow as tf
 from models.nmt import NMT
 from models.rnnlm import RNNLM
 from suite.capture.to_graph import capture
+from suite.core.graph_networkx import to_networkx
 from suite.core.model import CPU
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -17,12 +20,18 @@ from suite.search.registry import tasks
 
 STEPS, UNITS, WORDS, LAYERS = 3, 8, 20, 4
 SMALL_NMT = NMT(LAYERS, LAYERS, None, batch=2, units=UNITS, steps=STEPS, vocabulary=WORDS)
+FED_NMT = replace(SMALL_NMT, input_feeding=True)
 SMALL_RNNLM = RNNLM(batch=2, units=UNITS, steps=STEPS, vocabulary=WORDS)
 
 
 @pytest.fixture(scope="module")
 def nmt():
     return capture(*SMALL_NMT.build(), "nmt").graph
+
+
+@pytest.fixture(scope="module")
+def fed_nmt():
+    return capture(*FED_NMT.build(), "nmt").graph
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +48,10 @@ def nmt_weights(model):
     attention = 2 * model.units**2 + model.units + 2 * model.units * model.units
     softmax = model.units * model.vocabulary + model.vocabulary
     return embeddings + lstm_weights(2 * model.layers, model.units) + attention + softmax
+
+
+def fed_nmt_weights(model):
+    return nmt_weights(model) + 2 * model.units**2
 
 
 def rnnlm_weights(model):
@@ -138,7 +151,11 @@ def test_one_sum_takes_the_gradients_of_all_steps(request, model, weight):
 
 @pytest.mark.parametrize(
     ("graph", "weights"),
-    [("nmt", nmt_weights(SMALL_NMT)), ("rnnlm", rnnlm_weights(SMALL_RNNLM))],
+    [
+        ("nmt", nmt_weights(SMALL_NMT)),
+        ("fed_nmt", fed_nmt_weights(SMALL_NMT)),
+        ("rnnlm", rnnlm_weights(SMALL_RNNLM)),
+    ],
 )
 def test_weights_and_two_slots_are_resident(request, graph, weights):
     graph = request.getfixturevalue(graph)
@@ -146,7 +163,18 @@ def test_weights_and_two_slots_are_resident(request, graph, weights):
     assert graph.persistent_bytes.sum() == 4 * (3 * weights + 2)
 
 
-@pytest.mark.parametrize("model", [SMALL_NMT, SMALL_RNNLM], ids=["nmt", "rnnlm"])
+@pytest.mark.parametrize("step", range(1, STEPS))
+@pytest.mark.parametrize("graph", ["nmt", "fed_nmt"])
+def test_only_a_fed_decoder_waits_for_the_attention_of_the_step_before(request, graph, step):
+    captured = request.getfixturevalue(graph)
+    before = networkx.ancestors(to_networkx(captured), f"decoder/layer_0/step_{step}/MatMul")
+    attended = {name for name in before if name.startswith(f"attention/step_{step - 1}/")}
+    assert any(name.endswith("/MatMul_1") for name in attended) == (graph == "fed_nmt")
+
+
+@pytest.mark.parametrize(
+    "model", [SMALL_NMT, FED_NMT, SMALL_RNNLM], ids=["nmt", "fed_nmt", "rnnlm"]
+)
 def test_training_starts_at_chance_and_learns(model):
     step, specs = model.build()
     rng = np.random.default_rng(0)
