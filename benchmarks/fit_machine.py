@@ -30,26 +30,39 @@ from suite.simulator.compiled.judge import Simulator
 Cells = Mapping[tuple[str, str], float]
 """(task, device kind) -> published step time in seconds."""
 
-CELLS: Mapping[str, Cells] = {
-    "k40": {
-        ("inception_v3", "cpu"): 0.61,
-        ("rnnlm", "cpu"): 6.89,
-        ("nmt_2", "cpu"): 6.46,
-        ("nmt_4", "cpu"): 10.68,
-        ("nmt_8", "cpu"): 11.52,
-        ("inception_v3", "gpu"): 0.15,
-        ("resnet_152", "gpu"): 1.18,
-        ("rnnlm", "gpu"): 1.57,
-    },
-    "k80": {
-        ("colocrl_rnnlm", "cpu"): 6.89,
-        ("colocrl_nmt", "cpu"): 10.72,
-        ("colocrl_inception_v3", "cpu"): 26.21,
-        ("colocrl_rnnlm", "gpu"): 1.57,
-        ("colocrl_inception_v3", "gpu"): 4.60,
-    },
+HDP: Cells = {
+    ("inception_v3", "cpu"): 0.61,
+    ("rnnlm", "cpu"): 6.89,
+    ("nmt_2", "cpu"): 6.46,
+    ("nmt_4", "cpu"): 10.68,
+    ("nmt_8", "cpu"): 11.52,
+    ("inception_v3", "gpu"): 0.15,
+    ("resnet_152", "gpu"): 1.18,
+    ("rnnlm", "gpu"): 1.57,
 }
-"""By machine: HDP, Table 1; ColocRL, Table 2."""
+"""HDP, Table 1."""
+COLOCRL: Cells = {
+    ("colocrl_rnnlm", "cpu"): 6.89,
+    ("colocrl_nmt", "cpu"): 10.72,
+    ("colocrl_inception_v3", "cpu"): 26.21,
+    ("colocrl_rnnlm", "gpu"): 1.57,
+    ("colocrl_inception_v3", "gpu"): 4.60,
+}
+"""ColocRL, Table 2."""
+
+
+def tf13(cells: Cells) -> Cells:
+    """Return the cells of the tasks that are graphs of TensorFlow 1.3.0."""
+    return {(f"{task}_tf13", kind): seconds for (task, kind), seconds in cells.items()}
+
+
+CELLS: Mapping[str, Cells] = {
+    "k40": HDP,
+    "k80": COLOCRL,
+    "k40_tf13": tf13(HDP),
+    "k80_tf13": tf13(COLOCRL),
+}
+"""By machine."""
 
 PRIORS = {
     "cpu": {"convolution": 0.2, "matmul": 0.2, "elementwise": 0.5, "movement": 0.5},
