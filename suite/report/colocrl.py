@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-GRIDS = ("colocrl",)
-"""A cell comes from the first of them that has records of it."""
-MACHINE = "k80"
+from suite.report import world
+from suite.report.world import World
+
 FITTED = {"cpu_only": "Single-CPU", "gpu_only": "Single-GPU"}
 """Columns whose published values the machine was fitted to (benchmarks/fit_machine.py)."""
 PREDICTED = {"scotch": "Scotch", "mincut": "MinCut", "human_expert": "Expert"}
@@ -20,6 +20,23 @@ LEARNERS = {LEARNED: "RL-based"} | MORE_LEARNED
 PLACERS = PAPER | LEARNERS | MORE
 
 
-def printed_table(published: pd.DataFrame, table: str) -> pd.DataFrame:
-    """The published numbers of one of ColocRL's tables."""
-    return published[(published["paper"] == "ColocRL") & (published["table"] == table)]
+def _singles_fitted(task: str, placer: str) -> str:
+    """Only single devices were fitted."""
+    return world.FITTED if placer in FITTED else world.PREDICTED
+
+
+def _links_of_hdp(task: str, placer: str) -> str:
+    """Links were fitted, too, but to HDP's cells."""
+    return world.FITTED if placer in FITTED else world.HELD_OUT
+
+
+TODAY = World("k80", ("colocrl",), _singles_fitted)
+"""Graphs of today's TensorFlow, links of a data sheet."""
+TF13 = World("k80_tf13", ("colocrl_tf13",), _links_of_hdp, "_tf13", marked=True)
+"""Graphs of TensorFlow 1.3.0, links as effective as those of HDP's world."""
+
+
+def printed_table(published: pd.DataFrame, table: str, where: World = TODAY) -> pd.DataFrame:
+    """The published numbers of one of ColocRL's tables, with the names of a world's tasks."""
+    ours = published[(published["paper"] == "ColocRL") & (published["table"] == table)]
+    return where.printed(ours)

@@ -6,13 +6,12 @@ from collections.abc import Collection
 
 import pandas as pd
 
+from suite.report import world
 from suite.report.comparison import Comparison
+from suite.report.world import World
 
-GRIDS = ("reference", "quick")
-"""A cell comes from the first of them that has records of it."""
-RUN_GRIDS = ("gpu", *GRIDS)
+RUN_GRIDS = ("gpu", "reference", "quick")
 """The grids that may have been run for real, the one looked at first in front."""
-MACHINE = "k40"
 FITTED = {"cpu_only": "CPU Only", "gpu_only": "GPU Only"}
 """Columns whose published values the machine was fitted to (benchmarks/fit_machine.py)."""
 PREDICTED = {"human_expert": "Human Expert", "scotch": "Scotch", "mincut": "MinCut"}
@@ -42,13 +41,34 @@ SHORT = PAPER | {LEARNED: "HDP"} | MORE
 """Placers of most plots, in order, and names short enough for an axis."""
 
 
-def printed_table(published: pd.DataFrame, table: str) -> pd.DataFrame:
-    """The published numbers of one of HDP's tables."""
-    return published[(published["paper"] == "HDP") & (published["table"] == table)]
+def _singles_fitted(task: str, placer: str) -> str:
+    """Only single devices were fitted."""
+    return world.FITTED if placer in FITTED else world.PREDICTED
+
+
+def _links_fitted(task: str, placer: str) -> str:
+    """Links too: to the partitioners, and to the experts who use several GPUs."""
+    several = placer in ("scotch", "mincut") or (placer == "human_expert" and "nmt" in task)
+    return world.FITTED if placer in FITTED or several else world.PREDICTED
+
+
+TODAY = World("k40", ("reference", "quick"), _singles_fitted)
+"""Graphs of today's TensorFlow, links of a data sheet."""
+TF13 = World("k40_tf13", ("hdp_tf13",), _links_fitted, "_tf13", marked=True)
+"""Graphs of TensorFlow 1.3.0, links as effective as benchmarks/fit_links.py found them."""
+
+
+def printed_table(published: pd.DataFrame, table: str, where: World = TODAY) -> pd.DataFrame:
+    """The published numbers of one of HDP's tables, with the names of a world's tasks."""
+    ours = published[(published["paper"] == "HDP") & (published["table"] == table)]
+    return where.printed(ours)
 
 
 def beside_table1(
-    records: pd.DataFrame, published: pd.DataFrame, placers: Collection[str] = SHORT
+    records: pd.DataFrame,
+    published: pd.DataFrame,
+    placers: Collection[str] = SHORT,
+    where: World = TODAY,
 ) -> Comparison:
     """The records of HDP's Table 1 beside its printed cells, for the named placers."""
-    return Comparison.of(records, printed_table(published, "1"), placers, GRIDS, MACHINE)
+    return where.beside(records, printed_table(published, "1", where), placers)

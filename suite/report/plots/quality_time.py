@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from suite.bench.grid import load_grid
-from suite.report.hdp import MACHINE, beside_table1
+from suite.report.hdp import TODAY, beside_table1
 from suite.report.outcome import Outcome
 from suite.report.plot_style import MUTED
 from suite.report.plots._panels import panels
@@ -36,7 +36,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     figure, axes = panels(len(rows), 2, 3.0)
     for ax, row in zip(axes, rows, strict=True):
         mine = records[(records["task"] == row.task) & (records["gpus"] == row.gpus)]
-        _panel(ax, mine[mine["machine"] == MACHINE], placers)
+        _panel(ax, mine[mine["machine"] == TODAY.machine], placers)
         ax.set_title(f"{row.label}, {row.gpus} GPUs")
     figure.legend(handles=_legend(placers), loc="outside upper center", ncols=6, fontsize=8)
     return figure

@@ -127,6 +127,12 @@ def spread(pairs: Pairs, heads: Mapping[str, str]) -> str:
     )
 
 
+def error(pairs: Pairs) -> str:
+    """The mean factor between ours and the published, exp(mean |ln ours/published|)."""
+    logs = [abs(math.log(ratio(*pair))) for pair in pairs.values() if ratio(*pair) > 0]
+    return f"mean error x{math.exp(sum(logs) / len(logs)):.2f} (n={len(logs)})" if logs else "none"
+
+
 def concordance(pairs: Pairs) -> str:
     """Pairs of cells of one row that the paper orders: how many we order the same way."""
     rows: dict[str, list[tuple[float, float]]] = {}

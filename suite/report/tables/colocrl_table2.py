@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 
 from suite.report.colocrl import (
     FITTED,
-    GRIDS,
     LEARNED,
     LEARNERS,
-    MACHINE,
     MORE,
     MORE_LEARNED,
     PAPER,
     PLACERS,
     PREDICTED,
+    TODAY,
     printed_table,
 )
 from suite.report.comparison import Comparison, Row
@@ -26,8 +27,11 @@ from suite.report.tables._data import Entry, long_form
 from suite.report.tables._gains import Gain, fastest, over_new
 from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._sections import bounds_section, graph_section, memory_section
+from suite.report.world import World
 
 SECONDS = metric("step_time")
+GRIDS = TODAY.grids
+"""What ``placebench bench colocrl_table2`` runs."""
 
 TITLE = "ColocRL, Table 2: run time of one training step"
 LEAD = """\
@@ -39,11 +43,23 @@ orderings, ratios and the OOM pattern are."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
-    graphs = printed_table(published, "1")
-    ours = Comparison.of(records, printed_table(published, "2"), PLACERS, GRIDS, MACHINE)
+    return table2(records, published, TODAY, TITLE, LEAD, _basis)
+
+
+def table2(
+    records: pd.DataFrame,
+    published: pd.DataFrame,
+    where: World,
+    title: str,
+    lead: str,
+    basis: Callable[[Comparison], tuple[str, str]],
+) -> Table:
+    """Build the page of a world; ``basis`` says what was fitted in it, in its first two notes."""
+    graphs = printed_table(published, "1", where)
+    ours = where.beside(records, printed_table(published, "2", where), PLACERS)
     gains = {row: _speedup(ours, row) for row in ours.rows}
     sections = (
-        _main(ours, gains),
+        _main(ours, gains, where),
         _groups(ours, graphs),
         bounds_section(ours, MORE, 7),
         _learned(ours),
@@ -52,10 +68,11 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     )
     derived = [*(gain.entry() for gain in gains.values()), *_group_entries(ours, graphs)]
     data = long_form(ours, list(PLACERS), derived)
-    return Table(TITLE, LEAD, sections, _notes(ours), data, ours.expected, ours.found)
+    text = (*basis(ours), *_notes(ours))
+    return Table(title, lead, sections, text, data, ours.expected, ours.found)
 
 
-def _main(ours: Comparison, gains: dict[Row, Gain]) -> Section:
+def _main(ours: Comparison, gains: dict[Row, Gain], where: World) -> Section:
     heads = ("Single-CPU [1]", "Single-GPU [1]", "#GPUs", "Scotch", "MinCut", "Expert [4]")
     rows = []
     for row in ours.rows:
@@ -63,6 +80,7 @@ def _main(ours: Comparison, gains: dict[Row, Gain]) -> Section:
         best = best_of(outcomes, SECONDS)
         cells = [
             beside(_text(placer, outcome), outcome, ours.theirs(row, placer), placer == best)
+            + where.mark(row, placer)
             for placer, outcome in outcomes.items()
         ]
         cells.insert(len(FITTED), str(row.gpus))
@@ -125,18 +143,24 @@ def _group_entries(ours: Comparison, graphs: pd.DataFrame) -> list[Entry]:
     return entries
 
 
-def _notes(ours: Comparison) -> tuple[str, ...]:
+def _basis(ours: Comparison) -> tuple[str, str]:
     fitted, predicted = ours.pairs(*FITTED), ours.pairs(*PREDICTED)
-    every = fitted | predicted
     return (
         "Single-CPU and Single-GPU are **fitted**: the efficiencies and overheads of machine `k80`"
         " were chosen on the published values of these two columns (benchmarks/fit_machine.py);"
         " the paper prints them once for both GPU counts, which are two cells each here:"
         f" {notes.spread(fitted, PAPER)}.",
         "Scotch, MinCut and Expert are **predictions**:"
-        f" {notes.spread(predicted, PAPER)}. Over all columns, {notes.concordance(every)}."
-        " Published cells slower than the slowest of our random placements, which a poor partition"
-        f" alone hardly explains: {notes.beyond_random(ours, PREDICTED)}.",
+        f" {notes.spread(predicted, PAPER)}. Over all columns,"
+        f" {notes.concordance(fitted | predicted)}. Published cells slower than the slowest of our"
+        " random placements, which a poor partition alone hardly explains:"
+        f" {notes.beyond_random(ours, PREDICTED)}.",
+    )
+
+
+def _notes(ours: Comparison) -> tuple[str, ...]:
+    every = ours.pairs(*FITTED, *PREDICTED)
+    return (
         f"{notes.oom_pattern(every, PAPER)} In Single-GPU it is no prediction: the vocabularies,"
         " which decide memory, were chosen knowing that column (see below).",
         "Expert: each LSTM layer on its own GPU, for NMT on 4 GPUs encoder and decoder apart;"

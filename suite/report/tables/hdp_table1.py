@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
@@ -16,10 +16,10 @@ from suite.report.hdp import (
     PLACERS,
     PREDICTED,
     RUN_GRIDS,
+    TODAY,
     beside_table1,
     printed_table,
 )
-from suite.report.hdp import GRIDS as hdp_grids
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, beside, best_of
 from suite.report.table import Section, Table
@@ -29,11 +29,12 @@ from suite.report.tables._data import Entry, long_form, placer_entries
 from suite.report.tables._gains import Gain, fastest, over_base
 from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._sections import bounds_section, graph_section, memory_section
+from suite.report.world import World
 
 FOOTNOTES = dict.fromkeys(FITTED, 1) | {"human_expert": 4, LEARNED: 6}
 """Placer -> the note that its head refers to."""
 SECONDS = metric("step_time")
-GRIDS = hdp_grids
+GRIDS = TODAY.grids
 """What ``placebench bench hdp_table1`` runs."""
 
 TITLE = "HDP, Table 1: run time of one training step"
@@ -46,31 +47,46 @@ the OOM pattern are."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
-    hdp = beside_table1(records, published, PLACERS)
+    return table1(records, published, TODAY, TITLE, LEAD, _basis)
+
+
+def table1(
+    records: pd.DataFrame,
+    published: pd.DataFrame,
+    where: World,
+    title: str,
+    lead: str,
+    basis: Callable[[Comparison], tuple[str, str]],
+) -> Table:
+    """Build the page of a world; ``basis`` says what was fitted in it, in its first two notes."""
+    hdp = beside_table1(records, published, PLACERS, where)
     real = comparisons(records, hdp.printed, RUN_GRIDS)
     gains = {row: _reduction(hdp, row) for row in hdp.rows}
     sections = (
-        _main(hdp, real, gains),
+        _main(hdp, real, gains, where),
         bounds_section(hdp, MORE, 9),
         _learned(hdp),
-        graph_section(hdp, printed_table(published, "models")),
+        graph_section(hdp, printed_table(published, "models", where)),
         memory_section(hdp, PAPER | {LEARNED: PLACERS[LEARNED]} | MORE),
     )
     entries = [entry for head, one in real.items() for entry in _measured(head, one)]
     entries += [gain.entry() for gain in gains.values()]
     data = long_form(hdp, list(PLACERS), entries)
     found = about({head: one.records for head, one in real.items()})
-    return Table(TITLE, LEAD, sections, (*_notes(hdp), *found), data, hdp.expected, hdp.found)
+    text = (*basis(hdp), *_notes(hdp), *found)
+    return Table(title, lead, sections, text, data, hdp.expected, hdp.found)
 
 
-def _main(hdp: Comparison, real: dict[str, Comparison], gains: dict[Row, Gain]) -> Section:
+def _main(
+    hdp: Comparison, real: dict[str, Comparison], gains: dict[Row, Gain], where: World
+) -> Section:
     """The paper's table; behind each simulated column one for each backend in ``real``."""
     heads = [head for placer in [*PAPER, LEARNED] for head in _heads(placer, real)]
     heads.insert(len(FITTED) * (1 + len(real)), "#GPUs")
     header = ("Tasks", *heads, "Runtime Reduction [6]")
     rows = []
     for row in hdp.rows:
-        columns = [_cells(one, row) for one in (hdp, *real.values())]
+        columns = [_cells(one, row, where) for one in (hdp, *real.values())]
         cells = [cell for same_placer in zip(*columns, strict=True) for cell in same_placer]
         cells.insert(len(FITTED) * (1 + len(real)), str(row.gpus))
         rows.append((row.label, *cells, gains[row].text(hdp.ours(row, LEARNED))))
@@ -82,12 +98,13 @@ def _heads(placer: str, real: Iterable[str]) -> list[str]:
     return [PLACERS[placer] + note, *(f"{PLACERS[placer]}, {head}" for head in real)]
 
 
-def _cells(one: Comparison, row: Row) -> list[str]:
+def _cells(one: Comparison, row: Row, where: World) -> list[str]:
     """The paper's placers, as simulated or as one backend measured them; the best in bold."""
     ours = {placer: one.ours(row, placer) for placer in [*PAPER, LEARNED]}
     best = best_of(ours, SECONDS)
     return [
         beside(_text(placer, outcome), outcome, one.theirs(row, placer), placer == best)
+        + where.mark(row, placer)
         for placer, outcome in ours.items()
     ]
 
@@ -126,18 +143,24 @@ def _learned(hdp: Comparison) -> Section:
     return Section("Learned, not in the paper", header, tuple(rows), lead)
 
 
-def _notes(hdp: Comparison) -> tuple[str, ...]:
-    learners = {LEARNED: PLACERS[LEARNED]} | MORE_LEARNED
+def _basis(hdp: Comparison) -> tuple[str, str]:
     fitted, predicted = hdp.pairs(*FITTED), hdp.pairs(*PREDICTED)
-    every = fitted | predicted
     return (
         "CPU Only and GPU Only are **fitted**: the efficiencies and overheads of machine `k40` were"
         " chosen on the published values of these two columns (benchmarks/fit_machine.py):"
         f" {notes.spread(fitted, PAPER)}.",
         "Human Expert, Scotch and MinCut are **predictions**:"
-        f" {notes.spread(predicted, PAPER)}. Over all columns, {notes.concordance(every)}."
-        " Published cells slower than the slowest of our random placements, which a poor partition"
-        f" alone hardly explains: {notes.beyond_random(hdp, PREDICTED)}.",
+        f" {notes.spread(predicted, PAPER)}. Over all columns,"
+        f" {notes.concordance(fitted | predicted)}. Published cells slower than the slowest of our"
+        " random placements, which a poor partition alone hardly explains:"
+        f" {notes.beyond_random(hdp, PREDICTED)}.",
+    )
+
+
+def _notes(hdp: Comparison) -> tuple[str, ...]:
+    learners = {LEARNED: PLACERS[LEARNED]} | MORE_LEARNED
+    every = hdp.pairs(*FITTED, *PREDICTED)
+    return (
         f"{notes.oom_pattern(every, PAPER)} In GPU Only it is no prediction: vocabularies and"
         " ResNet's image size, which decide memory, were chosen knowing that column (see below).",
         "RNNLM: the paper's text puts each LSTM layer on its own GPU, but its cell equals GPU Only"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from suite.report.comparison import Comparison, Row
-from suite.report.hdp import GRIDS, MACHINE, printed_table
+from suite.report.hdp import TODAY, printed_table
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, Printed, word
 from suite.report.table import Section, Table
@@ -41,7 +41,7 @@ with a Placer trained on it."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
-    hdp = Comparison.of(records, printed_table(published, "2"), PLACERS, GRIDS, MACHINE)
+    hdp = TODAY.beside(records, printed_table(published, "2"), PLACERS)
     gains = {row: _improvement(hdp, row) for row in hdp.rows}
     sections = (_main(hdp, gains), no_grouping_section(hdp), groups_section(hdp, GROUPING))
     derived = [entry for row in hdp.rows for entry in _entries(hdp, row, gains[row])]

@@ -21,8 +21,8 @@ from suite.simulator.semantics import PLACEBENCH, PRESETS
 OURS = PLACEBENCH.name
 PEERS = tuple(name for name in PRESETS if name != OURS)
 SOURCES = (
-    ("HDP", "1", hdp.GRIDS, hdp.MACHINE),
-    ("ColocRL", "2", colocrl.GRIDS, colocrl.MACHINE),
+    ("HDP", "1", hdp.TODAY.grids, hdp.TODAY.machine),
+    ("ColocRL", "2", colocrl.TODAY.grids, colocrl.TODAY.machine),
 )
 """Paper and number of the table whose rows are the tasks, our grids, machine."""
 GRIDS = tuple(grid for _, _, grids, _ in SOURCES for grid in grids)
