@@ -257,7 +257,7 @@ def main() -> None:
         for number, note in enumerate(notes):
             where = number, i, j
             ours = {"step_time": times[rule][where], "fits": bool(fits[rule][where])}
-            note[name] = {**constants, **ours, "fitted": bool(fitted[number])}
+            note[name] = {**constants, **ours, "several": bool(several[number])}
         held_out = several & ~fitted
         means = (np.exp(errors[part, i, j].mean()) for part in (fitted, held_out))
         print(
