@@ -2,6 +2,17 @@
 
 import os
 
+import pytest
+
 from suite.core.paths import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+COMPILED_ALIKE = ("test_annealing", "[annealing", "[restarts", "test_deadline")
+"""Parts of the names of tests that need the same kernels, which take minutes to compile."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one process run what needs the same kernels, lest two compile them at the same time."""
+    for item in items:
+        if any(part in item.nodeid for part in COMPILED_ALIKE):
+            item.add_marker(pytest.mark.xdist_group("compiled alike"))

@@ -161,7 +161,8 @@ def test_seconds_are_counted_over_all_parts(tmp_path):
     first = Run(tmp_path)(judge=Mortal(1000, pause=0.02), max_seconds=0.2)
     spent = first.search.evaluations
     assert 1 <= spent < STEPS
-    second = Run(tmp_path)(max_seconds=0.2)
+    # What was kept last may be a step before the seconds ran out.
+    second = Run(tmp_path)(max_seconds=0.1)
     assert second.search.evaluations == spent
     third = Run(tmp_path)()
     assert third.search.evaluations == STEPS
