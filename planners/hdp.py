@@ -84,6 +84,8 @@ class HDP:
     """Policy updates."""
     learning_rate: float = 0.1
     """Adam's."""
+    adam_epsilon: float = 1e-8
+    """Added to the root of Adam's second moment (released code). Not in the paper."""
     clip: float = 1.0
     """Largest global norm of the gradient."""
     noise_size: float = 0.1
@@ -107,7 +109,7 @@ class HDP:
         check_words(self, baseline_start=("first", "failing"))
         check_counts(self, "groups", "type_embedding", "grouper_hidden", "hidden")
         check_counts(self, "samples", "updates")
-        check_positive(self, "temperature", "learning_rate", "clip")
+        check_positive(self, "temperature", "learning_rate", "adam_epsilon", "clip")
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest placement found that fits in memory, or one that does not if none did.
@@ -373,7 +375,8 @@ class JointPolicy:
     def __init__(self, graph: ClassGraph, grouper: Grouping, placer: Placer, settings: HDP) -> None:
         """Join the networks."""
         self.graph, self.grouper, self.placer, self.settings = graph, grouper, placer, settings
-        self.optimizer = Optimizer([*grouper.variables, *placer.variables])
+        weights = [*grouper.variables, *placer.variables]
+        self.optimizer = Optimizer(weights, settings.adam_epsilon)
         self._gradients = tf.function(self._climb, jit_compile=True, autograph=False)
 
     def sample(self, rng: np.random.Generator, update: int) -> Sample:

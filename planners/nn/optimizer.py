@@ -14,10 +14,10 @@ from planners.nn.tensor import Tensor, Variable
 class Optimizer:
     """Adam (Kingma and Ba 2015)."""
 
-    def __init__(self, variables: Sequence[Variable]) -> None:
-        """Prepare for these variables."""
+    def __init__(self, variables: Sequence[Variable], epsilon: float = 1e-8) -> None:
+        """Prepare for these variables; ``epsilon`` is added to the root of the second moment."""
         self.variables = list(variables)
-        self._adam = tf.keras.optimizers.Adam(epsilon=1e-8)
+        self._adam = tf.keras.optimizers.Adam(epsilon=epsilon)
         self._adam.build(self.variables)
         self._apply = tf.function(self._step, autograph=False)
 
