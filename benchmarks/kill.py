@@ -28,7 +28,7 @@ from suite.bench.record import deterministic_part, read_devices, read_record
 ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-P", "-m", "suite.cli", "bench"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests/plugin"), str(ROOT)])}
-SHARE = 1 / 2
+SHARE = 1.0
 """Of the seconds of an undisturbed run: the latest instant of a kill."""
 SEARCHES, STEPS = 8, 40
 CELLS = 2 * SEARCHES
@@ -199,8 +199,8 @@ TEXT = """# Killing a bench
 
 `python -P benchmarks/kill.py {kills}`: a grid of 16 cells (8 searches of 40 steps with a
 checkpoint at every step, and 8 cells that wait a moment) is killed with `kill -9` at random
-instants in the first half of what it takes undisturbed, and run again until all is finished; then
-the next round begins. After every kill all that lies in the results folder is read back.
+instants within the time that it takes undisturbed, and run again until all is finished; then the
+next round begins. After every kill all that lies in the results folder is read back.
 
 | | |
 |---|---|

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -62,32 +63,24 @@ def chain(size, moves):
     return x.op
 
 
-def products(size, tensors):
-    """Matrix products on task 1 while it receives ``tensors`` tensors from task 0."""
+def products(size, received=True):
+    """Matrix products on task 1 while it receives tensors of task 0."""
     with on(1):
         x = weights = tf.random_uniform([512, 512])
         for _ in range(40):
             x = tf.matmul(x, weights)
-    received = []
-    for _ in range(tensors):
+    kept = []
+    for _ in range(CHAIN):
         with on(0):
-            sent = tf.random_uniform([size])
-        with on(1):
-            received.append(tf.identity(sent))
-    return tf.group(x, *received)
+            made = tf.random_uniform([size])
+        with on(1 if received else 0):
+            kept.append(tf.identity(made))
+    return tf.group(x, *kept)
 
 
-def generated(size, tensors):
+def generated(size):
     """As :func:`products`, without the transfers."""
-    with on(1):
-        x = weights = tf.random_uniform([512, 512])
-        for _ in range(40):
-            x = tf.matmul(x, weights)
-    stays = []
-    for _ in range(tensors):
-        with on(0):
-            stays.append(tf.identity(tf.random_uniform([size])))
-    return tf.group(x, *stays)
+    return products(size, received=False)
 
 
 def main():
@@ -98,13 +91,10 @@ def main():
         print("elements  bytes      chain, us a transfer  occupancy of the receiver, us")
         sizes, times = [], []
         for size in SIZES:
-            apart, here = (seconds(target, lambda m=m: chain(size, m)) for m in (True, False))
+            apart, here = (seconds(target, partial(chain, size, m)) for m in (True, False))
             one = (apart - here) / CHAIN
-            tensors = 20
-            with_, without = (
-                seconds(target, lambda b=b: b(size, tensors)) for b in (products, generated)
-            )
-            occupancy = (with_ - without) / tensors
+            beside, alone = (seconds(target, partial(b, size)) for b in (products, generated))
+            occupancy = (beside - alone) / CHAIN
             sizes.append(4.0 * size)
             times.append(one)
             print("%8d  %9d  %20.0f  %29.0f" % (size, 4 * size, 1e6 * one, 1e6 * occupancy))

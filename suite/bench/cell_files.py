@@ -29,9 +29,13 @@ class Outlets:
         board = None if self.board is None else self.board / job.cell.name
         return Journal(job.cell.path(self.results).with_suffix(".csv"), board, listener)
 
+    def checkpoint_path(self, job: Job) -> Path:
+        """Where the checkpoint of a job's search is."""
+        return job.cell.path(self.results).with_suffix(".checkpoint.npz")
+
     def checkpoint(self, job: Job) -> Checkpoint:
         """The checkpoint of a job's search."""
-        path = job.cell.path(self.results).with_suffix(".checkpoint.npz")
+        path = self.checkpoint_path(job)
         identity = f"{fingerprint(job)} {code_of(job)['digest']}"
         return Checkpoint(path, identity, self.interval)
 

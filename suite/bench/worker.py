@@ -48,8 +48,7 @@ def serve(
 def run_and_write(job: Job, outlets: Outlets, share: Share, listener: Listener | None) -> Record:
     """Run a job and write its record; only OSError is raised, where a file cannot be written."""
     from suite.bench.load_problem import keep_graph
-    from suite.bench.run_cell import bounded, run
-    from suite.formats.json_file import write_json
+    from suite.bench.run_cell import run
     from suite.formats.measured_costs import keep_machine
 
     try:
@@ -59,12 +58,22 @@ def run_and_write(job: Job, outlets: Outlets, share: Share, listener: Listener |
         keep_machine(job.cell.machine, outlets.results / job.cell.grid / job.cell.machine)
     except InputError as error:  # a graph or machine file that is gone since the run began
         return write_failure(job, outlets.results, "error", str(error), share)
-    path = job.cell.path(outlets.results)
-    write_record(record, devices, path)
-    if (whole := bounded(job, record)) != record:  # the placement is safe, should this take long
-        write_json(record := whole, path)
+    write_record(record, devices, job.cell.path(outlets.results))
+    return completed(job, record, outlets)
+
+
+def completed(job: Job, record: Record, outlets: Outlets) -> Record:
+    """Do what is left when a record is written: the bound, then away with the checkpoint.
+
+    The placement is safe by then, should this take long or be killed; the next run does it.
+    """
+    from suite.bench.run_cell import bounded
+    from suite.formats.json_file import write_json
+
+    if (whole := bounded(job, record)) != record:
+        write_json(record := whole, job.cell.path(outlets.results))
     if record["status"] != "error":
-        saved.remove()
+        outlets.checkpoint_path(job).unlink(missing_ok=True)
     return record
 
 

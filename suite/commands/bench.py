@@ -14,6 +14,7 @@ from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.bench.cell import Job
+    from suite.bench.cell_files import Outlets
     from suite.bench.lock import HeldOpen
     from suite.bench.record import Record
 
@@ -104,7 +105,7 @@ def _run(
     if outlets.board is not None:
         outlets.board.mkdir(parents=True, exist_ok=True)
     with prepared(jobs, arguments.output, workers):
-        kept = [_finished(job, arguments.output, arguments.keep_code) for job in jobs]
+        kept = [_finished(job, outlets, arguments.keep_code) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
     _say_plan(name, len(jobs), Counter(why for _, why in kept if why))
@@ -126,15 +127,18 @@ def _check_host(job: Job) -> None:
     make_backend(job.backend, machine, file, expose=job.expose).close()
 
 
-def _finished(job: Job, results: Path, keep_code: bool) -> tuple[Record | None, str]:
+def _finished(job: Job, outlets: Outlets, keep_code: bool) -> tuple[Record | None, str]:
     """The record of a finished cell, or None and why it must run."""
     from suite.bench.fingerprint import fingerprint
     from suite.bench.made_by import code_of
     from suite.bench.record import finished, keep
+    from suite.bench.worker import completed
 
-    path, code = job.cell.path(results), code_of(job)["digest"]
+    path, code = job.cell.path(outlets.results), code_of(job)["digest"]
     record, why = finished(path, fingerprint(job), None if keep_code else code)
-    return (keep(record, code, path) if record else None), why
+    if record is None:
+        return None, why
+    return completed(job, keep(record, code, path), outlets), why
 
 
 _AGAIN = {

@@ -11,8 +11,9 @@ from command_line import PLUGIN, ROOT, placebench, records, write_grid
 from suite.bench.cell_files import Outlets
 from suite.bench.grid import load_grid
 from suite.bench.record import digest_of_code, finished, keep, read_record, write_record
-from suite.bench.run_cell import bounded, run
+from suite.bench.run_cell import NOT_BOUNDED, bounded, run
 from suite.core.errors import InputError
+from suite.formats.json_file import write_json
 from suite.search.checkpoint import Checkpoint
 from suite.search.registry import placers
 
@@ -112,6 +113,21 @@ def test_rebound_mends_a_run_that_ended_before_its_bound(tmp_path):
     keep_graph(job, tmp_path / "r")
     assert [outcome for _, outcome in rebound(tmp_path / "r")] == ["changed"]
     assert read_record(path) == json.loads(json.dumps(bounded(job, record)))
+
+
+def test_a_run_completes_what_was_killed_after_its_record(tmp_path):
+    """The record is there, but not its bound, and the search's checkpoint is not gone."""
+    grid, results = write_grid(tmp_path / "g.toml", {"gpu_only": 1}), tmp_path / "r"
+    assert placebench("bench", grid, "--output", results).returncode == 0
+    [path] = results.rglob("seed0.json")
+    whole = read_record(path)
+    write_json(whole | {"lower_bound": None, "bound_kind": NOT_BOUNDED}, path)
+    checkpoint = path.with_suffix(".checkpoint.npz")
+    checkpoint.write_bytes(b"of a search that has ended")
+    again = placebench("bench", grid, "--output", results)
+    assert "1 cells, 1 finished, 0 to run" in again.stdout
+    assert read_record(path) == whole
+    assert not checkpoint.exists()
 
 
 def test_what_the_simulator_cannot_count_is_no_placements_fault(tmp_path, monkeypatch):
