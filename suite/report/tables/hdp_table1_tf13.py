@@ -35,7 +35,7 @@ def _basis(hdp: Comparison) -> tuple[str, str]:
     return (
         "**f**: fitted. The efficiencies and overheads of machine `k40_tf13` were chosen on CPU"
         " Only and GPU Only (benchmarks/fit_machine.py), then the latency and the bandwidth of its"
-        " one shared channel on Scotch, MinCut and the Human Expert of NMT"
+        " links on Scotch, MinCut and the Human Expert of NMT"
         " (benchmarks/fit_links.py; `hypotheses.md` has what else was tried): those"
         f" {notes.error(links)}; {notes.spread(links, PAPER)}.",
         f"**p**: predicted: {notes.spread(predicted, PAPER | {LEARNED: PLACERS[LEARNED]})}. Without"
