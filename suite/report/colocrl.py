@@ -32,7 +32,9 @@ def _links_of_hdp(task: str, placer: str) -> str:
 
 TODAY = World("k80", ("colocrl",), _singles_fitted)
 """Graphs of today's TensorFlow, links of a data sheet."""
-TF13 = World("k80_tf13", ("colocrl_tf13",), _links_of_hdp, "_tf13", marked=True)
+TF13 = World(
+    "k80_tf13", ("colocrl_tf13_learned", "colocrl_tf13"), _links_of_hdp, "_tf13", marked=True
+)
 """Graphs of TensorFlow 1.3.0, links as effective as those of HDP's world."""
 
 
