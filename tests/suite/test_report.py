@@ -1,5 +1,6 @@
 """Reports: what a reader finds in them, and that they are the same from the same records."""
 
+import re
 import shutil
 import sys
 
