@@ -1,6 +1,5 @@
 """Reports: what a reader finds in them, and that they are the same from the same records."""
 
-import re
 import shutil
 import sys
 
@@ -331,9 +330,10 @@ def test_what_has_no_records_is_not_written_and_said_in_one_line(results, capsys
     (output / "mine.md").write_text("mine")
     assert main(["report", "--results", str(results), "--output", str(output)]) == 0
     [line] = [x for x in capsys.readouterr().out.splitlines() if x.startswith("no records")]
+    named = line.replace(",", " ").replace(";", " ").split()
     for name in ("fidelity", "measured", "tarnawski_latency", "strong_baselines"):
-        assert name in line
-    assert "hdp_table1" not in line
+        assert name in named
+    assert "hdp_table1" not in named
     assert line.endswith(f"; of an earlier report: {output / 'tarnawski_latency.md'}")
     names = {path.stem for path in output.iterdir()}
     assert not names & {"fidelity", "measured", "tarnawski_throughput", "strong_baselines"}
