@@ -7,7 +7,7 @@ import pytest
 from suite.core.paths import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
-COMPILED_ALIKE = ("test_annealing", "[annealing", "[restarts", "test_deadline")
+COMPILED_ALIKE = ("suite/simulator/", "test_rescore", "test_annealing", "[annealing", "[restarts")
 """Parts of the names of tests that need the same kernels, which take minutes to compile."""
 
 
