@@ -277,12 +277,10 @@ def write(cell: Published, note: Record, code: Record, results: Path) -> None:
     """Write the record of a cell: its seconds under every hypothesis are among its ``planner``."""
     machine = f"{PAPERS[cell.paper][1]}_tf13"
     key = Cell("hypotheses", machine, cell.gpus, f"{cell.task}_tf13", cell.placer, 0)
-    chosen = note[CHOSEN]
     record = {
         "format": FORMAT,
         "cell": key.as_dict(),
         "status": "ok",
-        "step_time": chosen["step_time"],
         "planner": note,
         "code": code,
         "provenance": provenance(),

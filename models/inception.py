@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,14 +65,9 @@ class InceptionV3:
         ColocRL (section 4.2): contiguous parts of about the same number of layers. Modules stay
         whole: each goes where the middle one of its convolutions does.
         """
-        if not self.contiguous_parts:
-            return all_on_first(graph, gpus)
-
-        def gpu_of(name: str) -> int | None:
-            module = module_of(name)
-            return None if module is None else gpu_of_module(module, gpus)
-
-        return by_scope(graph, gpu_of)
+        if self.contiguous_parts:
+            return in_parts(graph, gpus, module_of)
+        return all_on_first(graph, gpus)
 
     def block(self, name: str) -> str | None:
         """One group per branch and per convolution of the stem; each other layer is one."""
@@ -90,6 +86,16 @@ class InceptionV3:
         shape = (self.image_size, self.image_size, 3)
         network = keras.applications.InceptionV3(weights=None, input_shape=shape)
         return training_step(network, keras.optimizers.RMSprop(), self.batch, self.image_size)
+
+
+def in_parts(graph: OpGraph, gpus: int, module_of: Callable[[str], int | None]) -> Ints:
+    """Place each module, which ``module_of`` tells by an operation's name, on its part's GPU."""
+
+    def gpu_of(name: str) -> int | None:
+        module = module_of(name)
+        return None if module is None else gpu_of_module(module, gpus)
+
+    return by_scope(graph, gpu_of)
 
 
 def gpu_of_module(module: int, gpus: int) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from models._recurrent import gpu_of_layer
-from models.inception import BRANCHES, gpu_of_module
+from models.inception import BRANCHES, in_parts
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
 from suite.core.model import GraphFile, Model, all_on_first, by_scope
@@ -83,14 +83,9 @@ class Inception(Exported):
 
     def expert(self, graph: OpGraph, gpus: int) -> Ints:
         """Everything on one GPU (HDP) or, with ``contiguous_parts``, in parts (ColocRL, 4.2)."""
-        if not self.contiguous_parts:
-            return all_on_first(graph, gpus)
-
-        def gpu_of(name: str) -> int | None:
-            module = module_of(name)
-            return None if module is None else gpu_of_module(module, gpus)
-
-        return by_scope(graph, gpu_of)
+        if self.contiguous_parts:
+            return in_parts(graph, gpus, module_of)
+        return all_on_first(graph, gpus)
 
     def block(self, name: str) -> str | None:
         """A branch of a module or a convolution of the stem; each other layer is one."""

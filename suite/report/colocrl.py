@@ -20,17 +20,12 @@ LEARNERS = {LEARNED: "RL-based"} | MORE_LEARNED
 PLACERS = PAPER | LEARNERS | MORE
 
 
-def _singles_fitted(task: str, placer: str) -> str:
-    """Only single devices were fitted."""
-    return world.FITTED if placer in FITTED else world.PREDICTED
-
-
 def _links_of_hdp(task: str, placer: str) -> str:
     """Links were fitted, too, but to HDP's cells."""
     return world.FITTED if placer in FITTED else world.HELD_OUT
 
 
-TODAY = World("k80", ("colocrl",), _singles_fitted)
+TODAY = World("k80", ("colocrl",), world.singles_fitted)
 """Graphs of today's TensorFlow, links of a data sheet."""
 TF13 = World(
     "k80_tf13", ("colocrl_tf13_learned", "colocrl_tf13"), _links_of_hdp, "_tf13", marked=True

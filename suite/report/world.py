@@ -14,6 +14,11 @@ FITTED, PREDICTED, HELD_OUT = "fitted", "predicted", "held out"
 a paper to which nothing but the speed of single devices was fitted."""
 
 
+def singles_fitted(task: str, placer: str) -> str:
+    """The basis where nothing but the speed of single devices was fitted."""
+    return FITTED if placer in ("cpu_only", "gpu_only") else PREDICTED
+
+
 @dataclass(frozen=True)
 class World:
     """Tasks, a machine, and what is known of the cells in advance."""
