@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from suite.report import colocrl, hdp
+from suite.report.comparison import Comparison
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 
@@ -61,44 +62,36 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         [{"hypothesis": name, **vars(cell)} for name in names for cell in cells[name]],
         columns=["hypothesis", *Cell.__dataclass_fields__],
     )
-    expected = sum(len(_rows(paper, published)) for paper in PAPERS) * len(PLACERS)
+    rows = sum(len(Comparison(mine, _printed(paper, published), ()).rows) for paper in PAPERS)
     text = (*_notes(), *notes.provenance(mine), *notes.code_note(mine))
-    return Table(TITLE, LEAD, sections, text, data, expected, len(mine))
+    return Table(TITLE, LEAD, sections, text, data, rows * len(PLACERS), len(mine))
 
 
-def _rows(paper: str, published: pd.DataFrame) -> list[tuple[str, int, str]]:
-    """(task, GPUs, label) of a paper's table."""
+def _printed(paper: str, published: pd.DataFrame) -> pd.DataFrame:
+    """A paper's table, with the names of our tasks."""
     number, where = PAPERS[paper]
-    printed = published[(published["paper"] == paper) & (published["table"] == number)]
-    rows = where.printed(printed[printed["gpus"] > 0]).drop_duplicates(["task", "gpus"])
-    several = rows["task"].duplicated(keep=False)
-    columns = (rows["task"], rows["gpus"], rows["printed_task"], several)
-    return [
-        (str(task), int(gpus), f"{name}, {gpus} GPUs" if more else str(name))
-        for task, gpus, name, more in zip(*columns, strict=True)
-    ]
+    return where.printed(published[(published["paper"] == paper) & (published["table"] == number)])
+
+
+def _beside(name: str, paper: str, records: pd.DataFrame, published: pd.DataFrame) -> Comparison:
+    """A paper's table beside our cells as they are under a hypothesis."""
+    facts = [planner[name] for planner in records["planner"]]
+    judged = records.assign(
+        step_time=[one["step_time"] for one in facts],
+        status=["ok" if one["fits"] else "oom" for one in facts],
+    )
+    return Comparison(judged, _printed(paper, published), ())
 
 
 def _cells(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Iterator[Cell]:
-    for paper, (number, where) in PAPERS.items():
-        printed = published[(published["paper"] == paper) & (published["table"] == number)]
-        printed = where.printed(printed)
-        for task, gpus, label in _rows(paper, published):
+    for paper in PAPERS:
+        comparison = _beside(name, paper, records, published)
+        for row in comparison.rows:
             for placer in PLACERS:
-                of_cell = records[
-                    (records["task"] == task)
-                    & (records["gpus"] == gpus)
-                    & (records["placer"] == placer)
-                ]
-                theirs = printed[
-                    (printed["task"] == task)
-                    & printed["gpus"].isin([0, gpus])
-                    & (printed["column"] == placer)
-                ]["value"]
-                for facts in of_cell["planner"]:
-                    one = facts[name]
-                    ours = one["step_time"] if one["fits"] else math.nan
-                    yield Cell(paper, label, placer, ours, float(theirs.iloc[0]), one["several"])
+                for facts in comparison.of_cell(row, placer)["planner"]:
+                    ours, theirs = comparison.ours(row, placer), comparison.theirs(row, placer)
+                    several = facts[name]["several"]
+                    yield Cell(paper, row.label, placer, ours.median, theirs.value, several)
 
 
 def _error(cells: Sequence[Cell]) -> str:
