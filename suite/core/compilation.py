@@ -10,21 +10,23 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TypeVar, cast
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
 from numba.cpython.unsafe.numbers import trailing_zeros
 
+from suite.core.argument_fields import FieldsOnceCompiler
 from suite.core.compile_time import COMPILE_TIME
 from suite.core.errors import InputError
 from suite.core.paths import cache_folder
 from suite.core.source_digest import code_digest
 
-__all__ = ["inline", "kernel", "lean_kernel", "trailing_zeros"]
+__all__ = ["inline", "kernel", "lean_kernel", "trailing_zeros", "with_globals"]
 
 Compiled = TypeVar("Compiled", bound=Callable[..., object])
 UNUSED = 30 * 24 * 3600
@@ -45,13 +47,14 @@ def kernel(function: Compiled) -> Compiled:
     return _kept(function, {})
 
 
-def lean_kernel(function: Compiled) -> Compiled:
+def lean_kernel(function: Compiled, variant: str = "") -> Compiled:
     """As :func:`kernel`, for what allocates nothing; other threads run meanwhile.
 
     Without allocations, numba's reference counting can go: with it, every access to an array of a
-    named tuple counts, and a simulated step takes 30 times as long.
+    named tuple counts, and a simulated step takes 30 times as long. ``variant`` tells functions
+    apart that were made of one by :func:`with_globals`.
     """
-    return _kept(function, {"nogil": True, "_nrt": False})
+    return _kept(function, {"nogil": True, "_nrt": False}, variant)
 
 
 def inline(function: Compiled) -> Compiled:
@@ -62,22 +65,46 @@ def inline(function: Compiled) -> Compiled:
     return cast(Compiled, numba.njit(inline="always")(function))
 
 
-def _kept(function: Compiled, options: dict[str, bool]) -> Compiled:
+def with_globals(function: Compiled, constants: Mapping[str, object]) -> Compiled:
+    """Copy a function for which, and for all that it inlines, global names mean something else.
+
+    A condition on a global is settled before anything is compiled, so that what a constant rules
+    out costs neither time at run time nor time to compile.
+    """
+    copies: dict[object, object] = {}
+
+    def copied(original: FunctionType) -> FunctionType:
+        names = original.__globals__
+        changed = {name: constants[name] for name in names.keys() & constants.keys()}
+        for name in original.__code__.co_names:
+            helper: Any = names.get(name)
+            if getattr(helper, "targetoptions", {}).get("inline") == "always":
+                if helper not in copies:
+                    copies[helper] = inline(copied(helper.py_func))
+                changed[name] = copies[helper]
+        return FunctionType(original.__code__, names | changed, original.__name__)
+
+    return cast(Compiled, copied(cast(FunctionType, function)))
+
+
+def _kept(function: Compiled, options: dict[str, bool], variant: str = "") -> Compiled:
     """Compile with a cache in the folder of the function's sources."""
     before = numba.config.CACHE_DIR
     # numba decides where a function is kept when it is decorated.
     digest = code_digest(function.__module__, without=_NOT_COMPILED)
-    numba.config.CACHE_DIR = str(_folder(compiled_folder(), digest))
+    name = f"{digest}-{variant}" if variant else digest
+    numba.config.CACHE_DIR = str(_folder(compiled_folder(), name))
+    compile_ = numba.njit(cache=True, pipeline_class=FieldsOnceCompiler, **options)
     try:
-        return cast(Compiled, numba.njit(cache=True, **options)(function))
+        return cast(Compiled, compile_(function))
     finally:
         numba.config.CACHE_DIR = before
 
 
 @cache
-def _folder(base: Path, digest: str) -> Path:
-    """The folder of a digest, marked as used now; a new one drives out those long unused."""
-    folder = base / f"{_PREFIX}{digest}"
+def _folder(base: Path, name: str) -> Path:
+    """The folder of this name, marked as used now; a new one drives out those long unused."""
+    folder = base / f"{_PREFIX}{name}"
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)

@@ -8,14 +8,18 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
+import numpy as np
 import pytest
 
-from suite.core.compilation import inline
+from suite.core.compilation import inline, kernel, lean_kernel, with_globals
 from suite.core.compile_time import CompileTime
 from suite.core.paths import ROOT
 from suite.search.clock import Clock
+from suite.simulator.compiled.kernel import kernels
+from suite.simulator.compiled.rules import Rules
 
 TESTS = Path(__file__).parents[1]
 CHANGED = "baselines/list_scheduling/memory_tracker.py"
@@ -153,7 +157,85 @@ def test_a_clock_does_not_load_numba():
     assert subprocess.run([sys.executable, "-P", "-c", script], check=False).returncode == 0
 
 
-PRIVATE = ("numba.cpython.unsafe.numbers:trailing_zeros", "numba.core.event:Listener")
+class Inner(NamedTuple):
+    data: np.ndarray
+    factor: int
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    size: np.ndarray
+
+
+@inline
+def scaled(outer, at):
+    return outer.inner.data[at] * outer.inner.factor
+
+
+@kernel
+def summed(outer, other, swap):
+    """Reads fields in a loop, through a helper, and of an argument that is given another value."""
+    total = 0
+    for at in range(outer.inner.data.shape[0]):
+        total += scaled(outer, at) + other.size[0]
+        if swap and at == 1:
+            other = outer
+    inner = outer.inner
+    inner.data[0] = -1
+    return total + 100 * outer.inner.data[0], len(other.size)
+
+
+def test_fields_of_arguments_are_what_they_are_in_python():
+    def pair():
+        data = np.array([1, 2, 3, 4])
+        return Outer(Inner(data, 10), np.array([7, 7])), Outer(Inner(data, 1), np.array([5]))
+
+    for swap in (False, True):
+        expected = 100 + 2 * 5 + (2 * 7 if swap else 2 * 5) - 100, 2 if swap else 1
+        assert summed(*pair(), swap) == expected
+
+
+RULE = False
+
+
+@inline
+def leaf(x):
+    # With the rule there is a list that no compiler takes, so it must be gone before.
+    return [x, "x"] if RULE else x + 1
+
+
+@inline
+def branch(x):
+    return leaf(x) + leaf(2 * x)
+
+
+def trunk(x):
+    return branch(x) if not RULE else -x
+
+
+def test_a_global_reaches_all_that_is_inlined_and_what_it_rules_out_is_not_compiled():
+    off, on = (with_globals(trunk, {"RULE": rule}) for rule in (False, True))
+    assert (kernel(off)(3), lean_kernel(on, "on")(3), trunk(3)) == (11, -3, 11)
+
+
+def test_variants_of_a_function_are_kept_apart():
+    off = Rules(*[False] * len(Rules._fields))
+    rules = off, off._replace(timed=True), off._replace(blocks=True)
+    assert len({kernels(each).simulate.stats.cache_path for each in rules}) == len(rules)
+
+
+PRIVATE = (
+    "numba.cpython.unsafe.numbers:trailing_zeros",
+    "numba.core.event:Listener",
+    "numba.core.compiler:CompilerBase",
+    "numba.core.compiler:DefaultPassBuilder",
+    "numba.core.compiler_machinery:register_pass",
+    "numba.core.ir_utils:build_definitions",
+    "numba.core.ir_utils:replace_vars",
+    "numba.core.postproc:PostProcessor",
+    "numba.core.types.containers:BaseNamedTuple",
+    "numba.core.untyped_passes:InlineInlinables",
+)
 
 
 def test_numba_still_has_the_private_parts_that_are_used():
@@ -168,5 +250,5 @@ def test_numba_still_has_the_private_parts_that_are_used():
         numba.njit(_nrt=False)(lambda number: number)(1)
     except KeyError:
         gone.append("numba.njit(_nrt=False)")
-    where = "see suite/core/compilation.py"
+    where = "see suite/core/compilation.py and argument_fields.py"
     assert not gone, f"numba {numba.__version__} has no {', '.join(gone)} any more: {where}"

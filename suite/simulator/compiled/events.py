@@ -1,22 +1,25 @@
-"""What happens when an operation or a transfer ends, and how a step begins."""
+"""What happens when an operation or a transfer ends, and when an operation starts."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from suite.core.compilation import inline
 from suite.simulator.compiled.booked import book
-from suite.simulator.compiled.channels import let_go, serve, submit
+from suite.simulator.compiled.channels import let_go
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
-from suite.simulator.compiled.links import FlatLinks
 from suite.simulator.compiled.memory import allocate, allocate_outputs, free, leave, release
 from suite.simulator.compiled.ready import dequeue, enqueue, nothing_ready, receive, sort_fresh
-from suite.simulator.compiled.state import DEVICE_MASK, IDLE, PAUSING, Totals, Work
+from suite.simulator.compiled.rules import (
+    ALLOC_AT_END,
+    BLOCKS,
+    BOOKED,
+    BROADCAST,
+    PAUSING,
+    RESTING,
+    TRAILING,
+)
+from suite.simulator.compiled.state import DEVICE_MASK, IDLE, PAUSED, Totals, Work
 from suite.simulator.compiled.transfers import publish
-
-SENDER, RECEIVER, PER_BYTE = range(3)
-"""Rows of ``FlatLinks.occupancy``."""
 
 
 @inline
@@ -30,9 +33,9 @@ def start_operation(flat: Layout, w: Work, totals: Totals, device: int, now: int
     duration = flat.graph.duration[op, device]
     totals.busy[device] += duration
     push(w.heap, (now + duration) << flat.rank_bits | device)
-    if flat.rules.blocks:
+    if BLOCKS:
         allocate(w, totals, device, flat.graph.block[op])
-    elif not flat.rules.alloc_at_end:
+    elif not ALLOC_AT_END:
         allocate_outputs(flat.graph, w, totals, op, device)
 
 
@@ -40,89 +43,58 @@ def start_operation(flat: Layout, w: Work, totals: Totals, device: int, now: int
 def end_operation(
     flat: Layout, w: Work, totals: Totals, device: int, now: int, requests: int
 ) -> int:
-    """Handle the end of what runs on a device; returns the number of requests there are now."""
-    rules = flat.rules
+    """Free what the operation that runs on a device read, publish what it produced.
+
+    Returns the number of requests there are now.
+    """
+    graph = flat.graph
     op = w.running[device]
     w.running[device] = IDLE
-    if rules.resting and op >= 0 and flat.graph.rest[op, device] > 0:
-        w.running[device] = PAUSING
-        push(w.heap, (now + flat.graph.rest[op, device]) << flat.rank_bits | device)
-    before = requests
+    if RESTING and op >= 0 and graph.rest[op, device] > 0:
+        w.running[device] = PAUSED
+        push(w.heap, (now + graph.rest[op, device]) << flat.rank_bits | device)
     # Where devices pause, what ends may be a pause.
-    if not rules.pausing or op >= 0:
-        requests = _finish(flat, w, totals, op, device, now, requests)
-    if rules.detailed:
-        _pause(flat, w, device, now, before, requests)
-    # The device before its transfers: in one event, operations start before requests.
-    start_operation(flat, w, totals, device, now)
-    if not rules.booked:
-        for number in range(before, requests):
-            submit(flat, w, totals, number, now)
-    return requests
-
-
-@inline
-def end_transfer(
-    flat: Layout, w: Work, totals: Totals, number: int, now: int, requests: int
-) -> int:
-    """Handle an arrival, or the end of what trails it; returns the number of requests."""
-    rules = flat.rules
-    source, target = w.source[number], w.target[number]
-    line = flat.links.queue[source, target]
-    edge = w.first_edge[number]
-    if not rules.booked and not (rules.trailing and edge >= 0):
-        let_go(flat.links, w, line)
-    if rules.trailing and edge >= 0:
-        w.first_edge[number] = -1
-        after = now + flat.links.trail[source, target]
-        push(w.heap, after << flat.rank_bits | (len(w.running) + number))
-    if not rules.blocks and not (rules.trailing and edge < 0):
-        release(flat.graph, w, w.tensor[number], source)
-    while edge >= 0:
-        receive(w, flat.graph.consumer[edge])
-        edge = w.chain[edge]
-    requests = _join(flat, w, totals, target, now, requests, True)
-    # A receiver that is idle loses nothing; one that computes goes on, and pauses afterwards.
-    if rules.detailed and w.running[target] != IDLE:
-        size = flat.graph.size[w.tensor[number]]
-        w.owed[target] += _occupancy(flat.links, RECEIVER, source, target, size)
-    if rules.broadcast:
-        for device in range(len(w.running)):
-            start_operation(flat, w, totals, device, now)
-    else:
-        start_operation(flat, w, totals, target, now)
-    if not rules.booked:
-        serve(flat, w, totals, line, now)
-    return requests
-
-
-@inline
-def _finish(
-    flat: Layout, w: Work, totals: Totals, op: int, device: int, now: int, requests: int
-) -> int:
-    """Free what an operation read, publish what it produced; the number of requests is returned."""
-    graph, rules = flat.graph, flat.rules
+    if PAUSING and op < 0:
+        return requests
     for k in range(graph.in_start[op], graph.in_start[op + 1]):
         edge = graph.in_edge[k]
-        if rules.blocks:
+        if BLOCKS:
             leave(graph, w, graph.edge_source[edge])
         else:
             release(graph, w, w.edge_instance[edge], device)
-    if rules.blocks:
+    if BLOCKS:
         w.used[device] -= graph.unread[op]
-    if rules.alloc_at_end:
+    if ALLOC_AT_END:
         allocate_outputs(graph, w, totals, op, device)
     for k in range(graph.out_start[op], graph.out_start[op + 1]):
         tensor = graph.out_tensor[k]
         requests = publish(flat, w, totals, tensor, device, requests)
         # What nobody reads is done at once.
-        if not rules.blocks and w.uses[tensor] == 0:
+        if not BLOCKS and w.uses[tensor] == 0:
             free(graph, w, tensor, device)
-    return _join(flat, w, totals, device, now, requests, False)
+    return requests
 
 
 @inline
-def _join(
+def arrive(flat: Layout, w: Work, number: int, now: int) -> None:
+    """Handle an arrival, or the end of what trails it."""
+    source, target = w.source[number], w.target[number]
+    edge = w.first_edge[number]
+    if not BOOKED and not (TRAILING and edge >= 0):
+        let_go(flat.links, w, flat.links.queue[source, target])
+    if TRAILING and edge >= 0:
+        w.first_edge[number] = -1
+        after = now + flat.links.trail[source, target]
+        push(w.heap, after << flat.rank_bits | (len(w.running) + number))
+    if not BLOCKS and not (TRAILING and edge < 0):
+        release(flat.graph, w, w.tensor[number], source)
+    while edge >= 0:
+        receive(w, flat.graph.consumer[edge])
+        edge = w.chain[edge]
+
+
+@inline
+def join(
     flat: Layout, w: Work, totals: Totals, device: int, now: int, requests: int, remote: bool
 ) -> int:
     """Put the operations that became ready into their queues, in topological order.
@@ -131,29 +103,8 @@ def _join(
     """
     for i in range(sort_fresh(w)):
         op = w.fresh[i]
-        at = w.state[op] & DEVICE_MASK if flat.rules.broadcast else device
+        at = w.state[op] & DEVICE_MASK if BROADCAST else device
         enqueue(flat, w, op, at, remote)
-        if flat.rules.booked:
+        if BOOKED:
             requests = book(flat, w, totals, op, at, now, requests)
     return requests
-
-
-@inline
-def _pause(flat: Layout, w: Work, device: int, now: int, first: int, end: int) -> None:
-    """Keep a device from computing for what it owes and for what it sends: requests first...end."""
-    pause = w.owed[device]
-    w.owed[device] = 0
-    for number in range(first, end):
-        size = flat.graph.size[w.tensor[number]]
-        pause += _occupancy(flat.links, SENDER, device, w.target[number], size)
-    if pause > 0:
-        w.running[device] = PAUSING
-        push(w.heap, (now + pause) << flat.rank_bits | device)
-
-
-@inline
-def _occupancy(links: FlatLinks, side: int, source: int, target: int, size: int) -> int:
-    """Nanoseconds for which a transfer keeps its sender or its receiver from computing."""
-    per_byte = links.occupancy[PER_BYTE, source, target]
-    seconds = links.occupancy[side, source, target] + size * per_byte
-    return int(np.rint(1e9 * seconds))

@@ -15,9 +15,9 @@ from suite.core.cores import my_share
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.core.scores import Scores
-from suite.simulator.compiled.kernel import simulate, simulate_many
+from suite.simulator.compiled.kernel import kernels
 from suite.simulator.compiled.layout import layout
-from suite.simulator.compiled.rules import ON
+from suite.simulator.compiled.rules import rules_of
 from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work, workspace
 from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
 from suite.simulator.semantics import PLACEBENCH, Semantics
@@ -49,15 +49,17 @@ class Simulator:
         self.problem = problem
         self.semantics = semantics
         self.layout = layout(problem, policy, semantics)
+        self.rules = rules_of(problem.machine, policy, semantics)
+        self._kernels = kernels(self.rules)
         # Deadlines are a rule of their own, so that steps without one do not pay for looking.
-        self._timed = self.layout._replace(rules=self.layout.rules._replace(timed=ON))
+        self._timed = kernels(self.rules._replace(timed=True))
         self._spare: queue.SimpleQueue[tuple[Work, Totals]] = queue.SimpleQueue()
 
     def _scratch(self) -> tuple[Work, Totals]:
         try:
             return self._spare.get_nowait()
         except queue.Empty:
-            return workspace(self.layout)
+            return workspace(self.layout, self.rules.booked)
 
     def run(self, devices: Ints) -> StepResult:
         """Simulate one placement, int[ops]."""
@@ -67,7 +69,7 @@ class Simulator:
         """Simulate one placement: (result, scratch with all times, number of transfers)."""
         w, totals = self._scratch()
         rows = _writable(devices)
-        end, requests = simulate(self.layout, w, totals, rows, 0)
+        end, requests = self._kernels.simulate(self.layout, w, totals, rows, 0)
         return self._result(int(end), totals), w, int(requests)
 
     def _result(self, end: int, totals: Totals) -> StepResult:
@@ -78,7 +80,7 @@ class Simulator:
         """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
         w, totals = self._scratch()
         rows = _writable(devices)
-        end, _ = simulate(self._timed, w, totals, rows, deadline)
+        end, _ = self._timed.simulate(self.layout, w, totals, rows, deadline)
         return TooLong(deadline, int(-end)) if end < 0 else self._result(int(end), totals)
 
     def __call__(self, devices: Ints) -> Scores:
@@ -99,9 +101,9 @@ class Simulator:
         """
         rows = _writable(devices)
         if seconds is None:
-            flat, deadlines = self.layout, np.zeros(len(rows), np.int64)
+            compiled, deadlines = self._kernels, np.zeros(len(rows), np.int64)
         else:
-            flat, deadlines = self._timed, _deadlines(seconds)
+            compiled, deadlines = self._timed, _deadlines(seconds)
         ends = np.zeros(len(rows), np.int64)
         peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
         workers = threads or my_share().threads
@@ -111,7 +113,8 @@ class Simulator:
         def chunk(start: int) -> None:
             part = slice(start, start + size)
             w, totals = self._scratch()
-            simulate_many(flat, w, totals, rows[part], deadlines[part], ends[part], peaks[part])
+            arrays = rows[part], deadlines[part], ends[part], peaks[part]
+            compiled.simulate_many(self.layout, w, totals, *arrays)
             self._spare.put((w, totals))
 
         starts = range(0, len(rows), size)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.compilation import lean_kernel
-from suite.simulator.compiled.events import end_operation, end_transfer, start_operation
+from suite.core.compilation import lean_kernel, with_globals
+from suite.simulator.compiled.channels import serve, submit
+from suite.simulator.compiled.events import arrive, end_operation, join, start_operation
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
+from suite.simulator.compiled.occupancy import owe, pause
 from suite.simulator.compiled.reset import reset
+from suite.simulator.compiled.rules import BOOKED, BROADCAST, DETAILED, TIMED, Rules
 from suite.simulator.compiled.state import Totals, Work
 
 
-@lean_kernel
 def simulate(
     flat: Layout, w: Work, totals: Totals, devices: NDArray[np.int32], deadline: int
 ) -> tuple[int, int]:
     """Simulate one placement: (nanoseconds, number of requests).
 
-    With a deadline (``timed``), a step that takes longer is broken off when a device cannot compute
+    With a deadline (``TIMED``), a step that takes longer is broken off when a device cannot compute
     the rest of its operations in time; its nanoseconds are those it takes at least, negated.
     """
     requests = reset(flat, w, totals, devices)
@@ -32,22 +38,43 @@ def simulate(
     while w.heap[-1] > 0:
         key = pop(w.heap)
         now = key >> flat.rank_bits
-        index = key & mask
-        if index < n_devices:
-            if flat.rules.timed:
+        device = key & mask
+        number = device - n_devices
+        before = requests
+        # What follows either kind of event is said once: each time it is said, it is compiled.
+        if number < 0:
+            if TIMED:
                 # Longest paths to the end would hardly tell earlier (docs/baselines.md).
-                least = now + w.load[index] - totals.busy[index]
+                least = now + w.load[device] - totals.busy[device]
                 if least > deadline:
                     return -least, requests
-            requests = end_operation(flat, w, totals, index, now, requests)
+            requests = end_operation(flat, w, totals, device, now, requests)
         else:
-            requests = end_transfer(flat, w, totals, index - n_devices, now, requests)
-    if flat.rules.timed and now > deadline:
+            device = w.target[number]
+            arrive(flat, w, number, now)
+        requests = join(flat, w, totals, device, now, requests, number >= 0)
+        if DETAILED:
+            if number < 0:
+                pause(flat, w, device, now, before, requests)
+            else:
+                owe(flat, w, number)
+        # The device before its transfers: in one event, operations start before requests.
+        if BROADCAST:
+            for other in range(n_devices):
+                start_operation(flat, w, totals, other, now)
+        else:
+            start_operation(flat, w, totals, device, now)
+        if not BOOKED:
+            if number < 0:
+                for new in range(before, requests):
+                    submit(flat, w, totals, new, now)
+            else:
+                serve(flat, w, totals, flat.links.queue[w.source[number], device], now)
+    if TIMED and now > deadline:
         return -now, requests
     return now, requests
 
 
-@lean_kernel
 def simulate_many(
     flat: Layout,
     w: Work,
@@ -62,3 +89,19 @@ def simulate_many(
         ends[i], _ = simulate(flat, w, totals, devices[i], deadlines[i])
         for device in range(peaks.shape[1]):
             peaks[i, device] = totals.peak[device]
+
+
+class Kernels(NamedTuple):
+    """Both functions, compiled."""
+
+    simulate: Callable[..., tuple[int, int]]
+    simulate_many: Callable[..., None]
+
+
+@cache
+def kernels(rules: Rules) -> Kernels:
+    """The functions for a set of rules; each is compiled when it is first called."""
+    named = {name.upper(): on for name, on in rules._asdict().items()}
+    variant = "-".join(name for name, on in rules._asdict().items() if on)
+    one = lean_kernel(with_globals(simulate, named), variant)
+    return Kernels(one, lean_kernel(with_globals(simulate_many, {"simulate": one}), variant))

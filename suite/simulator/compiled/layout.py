@@ -10,7 +10,6 @@ from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.simulator.compiled.flat_graph import FlatGraph, flat_graph
 from suite.simulator.compiled.links import FlatLinks, flat_links
-from suite.simulator.compiled.rules import Rules, rules_of
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 
@@ -19,7 +18,6 @@ class Layout(NamedTuple):
 
     graph: FlatGraph
     links: FlatLinks
-    rules: Rules
     fifo: bool
     stack: bool
     """The policy; ``priority`` if neither. Known at run time only, to compile fewer kernels."""
@@ -33,7 +31,6 @@ def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> 
     return Layout(
         graph=graph,
         links=flat_links(problem.machine, semantics),
-        rules=rules_of(problem.machine, policy, semantics),
         fifo=policy == "fifo",
         stack=policy == "stack",
         rank_bits=_rank_bits(problem, graph, semantics),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from suite.core.compilation import inline
 from suite.simulator.compiled.layout import Layout
+from suite.simulator.compiled.rules import DETAILED
 from suite.simulator.compiled.state import DEVICE_BITS, Work
 
 
@@ -44,14 +45,14 @@ def enqueue(flat: Layout, w: Work, op: int, device: int, remote_ready: bool) -> 
     A stack has a queue beside it for what the device's own work did not make ready: its last
     input came from elsewhere, or it has none (``remote_ready``).
     """
-    if flat.rules.detailed and flat.stack and remote_ready:
+    if DETAILED and flat.stack and remote_ready:
         # The slice holds every operation of the device, so the ends never meet.
         w.ready[w.remote_tail[device]] = op
         w.remote_tail[device] -= 1
         return
     tail = w.ready_tail[device]
     w.ready_tail[device] += 1
-    if flat.fifo or (flat.rules.detailed and flat.stack):
+    if flat.fifo or (DETAILED and flat.stack):
         w.ready[tail] = op
         return
     # Ranks instead of operations are in the heap: they compare without a look into another array.
@@ -70,7 +71,7 @@ def enqueue(flat: Layout, w: Work, op: int, device: int, remote_ready: bool) -> 
 @inline
 def nothing_ready(flat: Layout, w: Work, device: int) -> bool:
     """Whether a device has nothing to run."""
-    if flat.rules.detailed and w.remote_head[device] != w.remote_tail[device]:
+    if DETAILED and w.remote_head[device] != w.remote_tail[device]:
         return False
     nothing: bool = w.ready_head[device] == w.ready_tail[device]
     return nothing
@@ -80,7 +81,7 @@ def nothing_ready(flat: Layout, w: Work, device: int) -> bool:
 def dequeue(flat: Layout, w: Work, device: int) -> int:
     """Take the operation that is to run next out of a queue that is not empty."""
     base = w.ready_head[device]
-    if flat.rules.detailed and flat.stack:
+    if DETAILED and flat.stack:
         # What came from elsewhere waits for the stack to be empty.
         if base == w.ready_tail[device]:
             w.remote_head[device] -= 1

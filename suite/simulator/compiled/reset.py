@@ -7,6 +7,7 @@ from suite.core.compilation import inline
 from suite.simulator.compiled.booked import book
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.ready import enqueue
+from suite.simulator.compiled.rules import BLOCKS, BOOKED, TIMED
 from suite.simulator.compiled.state import DEVICE_BITS, IDLE, Totals, Work
 
 
@@ -16,7 +17,7 @@ def reset(flat: Layout, w: Work, totals: Totals, devices: Ints) -> int:
 
     Returns the number of requests there are now.
     """
-    graph, rules = flat.graph, flat.rules
+    graph = flat.graph
     n_devices = len(w.running)
     for device in range(n_devices):
         w.ready_tail[device] = 0
@@ -32,9 +33,9 @@ def reset(flat: Layout, w: Work, totals: Totals, devices: Ints) -> int:
         # Counts the operations of each device, which is how long its slice must be.
         w.ready_tail[at] += 1
         w.used[at] += graph.persistent[op]
-        if rules.timed:
+        if TIMED:
             w.load[at] += graph.duration[op, at]
-        if rules.blocks:
+        if BLOCKS:
             w.left[op] = graph.n_reads[op]
     start = 0
     for device in range(n_devices):
@@ -60,6 +61,6 @@ def reset(flat: Layout, w: Work, totals: Totals, devices: Ints) -> int:
     for op in range(len(devices)):
         if graph.n_inputs[op] == 0:
             enqueue(flat, w, op, devices[op], True)
-            if rules.booked:
+            if BOOKED:
                 requests = book(flat, w, totals, op, devices[op], 0, requests)
     return requests

@@ -1,4 +1,8 @@
-"""Which rules a simulation has, known to the compiler: what is off costs nothing."""
+"""Which rules a simulation has, known to the compiler: what is off costs nothing.
+
+Each rule is a name below, which the simulator's functions ask for. Each set of rules is compiled on
+its own, and the names stand for its rules (:func:`suite.simulator.compiled.kernel.kernels`).
+"""
 
 from __future__ import annotations
 
@@ -7,29 +11,33 @@ from typing import NamedTuple
 from suite.core.machine import Machine
 from suite.simulator.semantics import Semantics
 
-Flag = tuple[()] | tuple[bool]
-"""Empty where off. The length of a tuple is part of its type, so a kernel is compiled for each set
-of flags, and the compiler drops what is off."""
-ON: Flag = (True,)
-OFF: Flag = ()
+BROADCAST = False
+BOOKED = False
+TRAILING = False
+RESTING = False
+BLOCKS = False
+ALLOC_AT_END = False
+DETAILED = False
+PAUSING = False
+TIMED = False
 
 
 class Rules(NamedTuple):
     """Rules of :class:`suite.simulator.semantics.Semantics`, and three that follow from others."""
 
-    broadcast: Flag
-    booked: Flag
-    trailing: Flag
+    broadcast: bool
+    booked: bool
+    trailing: bool
     """``trailing_latency``."""
-    resting: Flag
+    resting: bool
     """Whether there is a ``rest``."""
-    blocks: Flag
-    alloc_at_end: Flag
-    detailed: Flag
+    blocks: bool
+    alloc_at_end: bool
+    detailed: bool
     """Whether transfers may keep devices from computing, or the policy is ``stack``."""
-    pausing: Flag
+    pausing: bool
     """``resting`` or ``detailed``: a device may be neither idle nor computing."""
-    timed: Flag = OFF
+    timed: bool = False
     """Whether there are deadlines."""
 
 
@@ -37,16 +45,12 @@ def rules_of(machine: Machine, policy: str, semantics: Semantics) -> Rules:
     """Tell the compiler what a machine, a policy and semantics ask for."""
     detailed = policy == "stack" or (semantics.of_machine and machine.occupied)
     return Rules(
-        broadcast=_flag(semantics.broadcast),
-        booked=_flag(semantics.booked),
-        trailing=_flag(semantics.trailing_latency),
-        resting=_flag(semantics.rest > 0),
-        blocks=_flag(semantics.blocks),
-        alloc_at_end=_flag(semantics.alloc_at_end),
-        detailed=_flag(detailed),
-        pausing=_flag(detailed or semantics.rest > 0),
+        broadcast=semantics.broadcast,
+        booked=semantics.booked,
+        trailing=semantics.trailing_latency,
+        resting=semantics.rest > 0,
+        blocks=semantics.blocks,
+        alloc_at_end=semantics.alloc_at_end,
+        detailed=detailed,
+        pausing=detailed or semantics.rest > 0,
     )
-
-
-def _flag(value: bool) -> Flag:
-    return ON if value else OFF

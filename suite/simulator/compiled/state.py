@@ -14,7 +14,7 @@ DEVICE_MASK = (1 << DEVICE_BITS) - 1
 """An operation's missing inputs and its device share one word (``Work.state``): whoever delivers
 an input needs both, and reads memory once."""
 IDLE = -1
-PAUSING = -2
+PAUSED = -2
 """What ``Work.running`` says of a device that runs no operation."""
 
 
@@ -60,7 +60,7 @@ class Work(NamedTuple):
     """int64[devices]: the end of a slice, filled downwards, queues what transfers made ready
     (``detailed``)."""
     running: NDArray[np.int32]
-    """int32[devices]: the operation that runs, IDLE or PAUSING."""
+    """int32[devices]: the operation that runs, IDLE or PAUSED."""
     owed: NDArray[np.int64]
     """int64[devices]: nanoseconds for which arrivals will keep it from computing (``detailed``)."""
     queue_head: NDArray[np.int32]
@@ -101,13 +101,13 @@ class Totals(NamedTuple):
     """int64[channels]: bytes."""
 
 
-def workspace(flat: Layout) -> tuple[Work, Totals]:
-    """Allocate scratch memory for a problem."""
+def workspace(flat: Layout, booked: bool) -> tuple[Work, Totals]:
+    """Allocate scratch memory for a problem, with transfers ``booked`` ahead or not."""
     ops, devices = flat.graph.duration.shape
     channels, edges = len(flat.links.channel_mask), len(flat.graph.consumer)
     instances = len(flat.graph.size) + edges
     # At most one event is pending per device and per channel, unless transfers are booked ahead.
-    events = devices + (edges if flat.rules.booked else channels)
+    events = devices + (edges if booked else channels)
     short = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
     short |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
     short |= {"target": edges, "first_edge": edges, "following": edges}

@@ -6,6 +6,7 @@ from suite.core.compilation import inline
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.memory import allocate
 from suite.simulator.compiled.ready import receive
+from suite.simulator.compiled.rules import BLOCKS, BOOKED, BROADCAST
 from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work
 
 
@@ -15,7 +16,7 @@ def publish(flat: Layout, w: Work, totals: Totals, tensor: int, device: int, req
 
     Returns the number of requests there are now; the new ones come in order of destination.
     """
-    graph, rules = flat.graph, flat.rules
+    graph = flat.graph
     uses = 0
     remote = 0
     # Backwards, since chains grow at their front: readers then come in the graph's order.
@@ -26,9 +27,9 @@ def publish(flat: Layout, w: Work, totals: Totals, tensor: int, device: int, req
             w.edge_instance[edge] = tensor
             uses += 1
             receive(w, op)
-        elif not rules.booked:
+        elif not BOOKED:
             # A broadcast is one request from the device to itself that serves all others.
-            if rules.broadcast:
+            if BROADCAST:
                 at = device
             w.chain[edge] = w.last[at]
             w.last[at] = edge
@@ -68,7 +69,7 @@ def request(
     w.target[number] = target
     w.first_edge[number] = first_edge
     # Where operations have blocks, copies are free.
-    if flat.rules.blocks:
+    if BLOCKS:
         return
     if graph.shared[tensor]:
         w.buffer[instance] = instance

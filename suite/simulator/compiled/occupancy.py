@@ -1,0 +1,47 @@
+"""Devices that transfers keep from computing (``DETAILED``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suite.core.compilation import inline
+from suite.simulator.compiled.heap import push
+from suite.simulator.compiled.layout import Layout
+from suite.simulator.compiled.links import FlatLinks
+from suite.simulator.compiled.state import IDLE, PAUSED, Work
+
+SENDER, RECEIVER, PER_BYTE = range(3)
+"""Rows of ``FlatLinks.occupancy``."""
+
+
+@inline
+def pause(flat: Layout, w: Work, device: int, now: int, first: int, end: int) -> None:
+    """Keep a device from computing for what it owes and for what it sends: requests first...end."""
+    lost = w.owed[device]
+    w.owed[device] = 0
+    for number in range(first, end):
+        size = flat.graph.size[w.tensor[number]]
+        lost += _occupancy(flat.links, SENDER, device, w.target[number], size)
+    if lost > 0:
+        w.running[device] = PAUSED
+        push(w.heap, (now + lost) << flat.rank_bits | device)
+
+
+@inline
+def owe(flat: Layout, w: Work, number: int) -> None:
+    """Note what an arrival costs its receiver.
+
+    One that is idle loses nothing; one that computes goes on, and pauses afterwards.
+    """
+    source, target = w.source[number], w.target[number]
+    if w.running[target] != IDLE:
+        size = flat.graph.size[w.tensor[number]]
+        w.owed[target] += _occupancy(flat.links, RECEIVER, source, target, size)
+
+
+@inline
+def _occupancy(links: FlatLinks, side: int, source: int, target: int, size: int) -> int:
+    """Nanoseconds for which a transfer keeps its sender or its receiver from computing."""
+    per_byte = links.occupancy[PER_BYTE, source, target]
+    seconds = links.occupancy[side, source, target] + size * per_byte
+    return int(np.rint(1e9 * seconds))
