@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from suite.core.compilation import inline
 from suite.simulator.compiled.booked import book
-from suite.simulator.compiled.channels import let_go
+from suite.simulator.compiled.channels import let_go, serve, submit
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.memory import allocate, allocate_outputs, free, leave, release
+from suite.simulator.compiled.occupancy import owe, pause
 from suite.simulator.compiled.ready import dequeue, enqueue, nothing_ready, receive, sort_fresh
 from suite.simulator.compiled.rules import (
     ALLOC_AT_END,
     BLOCKS,
     BOOKED,
     BROADCAST,
+    DETAILED,
     PAUSING,
     RESTING,
     TRAILING,
@@ -43,19 +45,64 @@ def start_operation(flat: Layout, w: Work, totals: Totals, device: int, now: int
 def end_operation(
     flat: Layout, w: Work, totals: Totals, device: int, now: int, requests: int
 ) -> int:
-    """Free what the operation that runs on a device read, publish what it produced.
-
-    Returns the number of requests there are now.
-    """
-    graph = flat.graph
+    """Handle the end of what runs on a device; returns the number of requests there are now."""
     op = w.running[device]
     w.running[device] = IDLE
-    if RESTING and op >= 0 and graph.rest[op, device] > 0:
+    if RESTING and op >= 0 and flat.graph.rest[op, device] > 0:
         w.running[device] = PAUSED
-        push(w.heap, (now + graph.rest[op, device]) << flat.rank_bits | device)
+        push(w.heap, (now + flat.graph.rest[op, device]) << flat.rank_bits | device)
+    before = requests
     # Where devices pause, what ends may be a pause.
-    if PAUSING and op < 0:
-        return requests
+    if not PAUSING or op >= 0:
+        requests = _finish(flat, w, totals, op, device, now, requests)
+    if DETAILED:
+        pause(flat, w, device, now, before, requests)
+    # The device before its transfers: in one event, operations start before requests.
+    start_operation(flat, w, totals, device, now)
+    if not BOOKED:
+        for number in range(before, requests):
+            submit(flat, w, totals, number, now)
+    return requests
+
+
+@inline
+def end_transfer(
+    flat: Layout, w: Work, totals: Totals, number: int, now: int, requests: int
+) -> int:
+    """Handle an arrival, or the end of what trails it; returns the number of requests."""
+    source, target = w.source[number], w.target[number]
+    line = flat.links.queue[source, target]
+    edge = w.first_edge[number]
+    if not BOOKED and not (TRAILING and edge >= 0):
+        let_go(flat.links, w, line)
+    if TRAILING and edge >= 0:
+        w.first_edge[number] = -1
+        after = now + flat.links.trail[source, target]
+        push(w.heap, after << flat.rank_bits | (len(w.running) + number))
+    if not BLOCKS and not (TRAILING and edge < 0):
+        release(flat.graph, w, w.tensor[number], source)
+    while edge >= 0:
+        receive(w, flat.graph.consumer[edge])
+        edge = w.chain[edge]
+    requests = _join(flat, w, totals, target, now, requests, True)
+    if DETAILED:
+        owe(flat, w, number)
+    if BROADCAST:
+        for device in range(len(w.running)):
+            start_operation(flat, w, totals, device, now)
+    else:
+        start_operation(flat, w, totals, target, now)
+    if not BOOKED:
+        serve(flat, w, totals, line, now)
+    return requests
+
+
+@inline
+def _finish(
+    flat: Layout, w: Work, totals: Totals, op: int, device: int, now: int, requests: int
+) -> int:
+    """Free what an operation read, publish what it produced; the number of requests is returned."""
+    graph = flat.graph
     for k in range(graph.in_start[op], graph.in_start[op + 1]):
         edge = graph.in_edge[k]
         if BLOCKS:
@@ -72,29 +119,11 @@ def end_operation(
         # What nobody reads is done at once.
         if not BLOCKS and w.uses[tensor] == 0:
             free(graph, w, tensor, device)
-    return requests
+    return _join(flat, w, totals, device, now, requests, False)
 
 
 @inline
-def arrive(flat: Layout, w: Work, number: int, now: int) -> None:
-    """Handle an arrival, or the end of what trails it."""
-    source, target = w.source[number], w.target[number]
-    edge = w.first_edge[number]
-    if not BOOKED and not (TRAILING and edge >= 0):
-        let_go(flat.links, w, flat.links.queue[source, target])
-    if TRAILING and edge >= 0:
-        w.first_edge[number] = -1
-        after = now + flat.links.trail[source, target]
-        push(w.heap, after << flat.rank_bits | (len(w.running) + number))
-    if not BLOCKS and not (TRAILING and edge < 0):
-        release(flat.graph, w, w.tensor[number], source)
-    while edge >= 0:
-        receive(w, flat.graph.consumer[edge])
-        edge = w.chain[edge]
-
-
-@inline
-def join(
+def _join(
     flat: Layout, w: Work, totals: Totals, device: int, now: int, requests: int, remote: bool
 ) -> int:
     """Put the operations that became ready into their queues, in topological order.

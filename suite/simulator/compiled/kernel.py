@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.compilation import lean_kernel, with_globals
-from suite.simulator.compiled.channels import serve, submit
-from suite.simulator.compiled.events import arrive, end_operation, join, start_operation
+from suite.simulator.compiled.events import end_operation, end_transfer, start_operation
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
-from suite.simulator.compiled.occupancy import owe, pause
 from suite.simulator.compiled.reset import reset
-from suite.simulator.compiled.rules import BOOKED, BROADCAST, DETAILED, TIMED, Rules
+from suite.simulator.compiled.rules import TIMED, Rules
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -38,38 +36,16 @@ def simulate(
     while w.heap[-1] > 0:
         key = pop(w.heap)
         now = key >> flat.rank_bits
-        device = key & mask
-        number = device - n_devices
-        before = requests
-        # What follows either kind of event is said once: each time it is said, it is compiled.
-        if number < 0:
+        index = key & mask
+        if index < n_devices:
             if TIMED:
                 # Longest paths to the end would hardly tell earlier (docs/baselines.md).
-                least = now + w.load[device] - totals.busy[device]
+                least = now + w.load[index] - totals.busy[index]
                 if least > deadline:
                     return -least, requests
-            requests = end_operation(flat, w, totals, device, now, requests)
+            requests = end_operation(flat, w, totals, index, now, requests)
         else:
-            device = w.target[number]
-            arrive(flat, w, number, now)
-        requests = join(flat, w, totals, device, now, requests, number >= 0)
-        if DETAILED:
-            if number < 0:
-                pause(flat, w, device, now, before, requests)
-            else:
-                owe(flat, w, number)
-        # The device before its transfers: in one event, operations start before requests.
-        if BROADCAST:
-            for other in range(n_devices):
-                start_operation(flat, w, totals, other, now)
-        else:
-            start_operation(flat, w, totals, device, now)
-        if not BOOKED:
-            if number < 0:
-                for new in range(before, requests):
-                    submit(flat, w, totals, new, now)
-            else:
-                serve(flat, w, totals, flat.links.queue[w.source[number], device], now)
+            requests = end_transfer(flat, w, totals, index - n_devices, now, requests)
     if TIMED and now > deadline:
         return -now, requests
     return now, requests
