@@ -12,6 +12,9 @@ from small_grid import bench, prepare
 from suite.cli import main
 from suite.report.build import build_table
 
+pytestmark = pytest.mark.xdist_group("measured table")
+"""What these tests share takes long to make: one process makes it."""
+
 PLACERS = {"cpu_only": 1, "metis": 1, "random": 2, "m_topo": 1, "gpu_only": 1}
 
 

@@ -23,6 +23,9 @@ from suite.formats.machine_toml import load_machine
 from suite.search.registry import tasks
 from suite.simulator.compiled.judge import Simulator
 
+pytestmark = pytest.mark.xdist_group("tf13")
+"""What these tests share takes long to make: one process makes it."""
+
 PUBLISHED = {
     "inception_v3_tf13": 24_713,
     "resnet_152_tf13": 20_586,

@@ -19,6 +19,9 @@ from suite.core.graph_checks import ARRAYS
 from suite.formats.graph_npz import load_graph_file, save_graph
 from suite.search.registry import tasks
 
+pytestmark = pytest.mark.xdist_group("cache")
+"""What these tests share takes long to make: one process makes it."""
+
 TASK = "rnnlm"
 
 

@@ -9,6 +9,7 @@ from typing import TypedDict
 
 import pandas as pd
 
+from suite.report import agreement
 from suite.report.comparison import Comparison, Pairs
 from suite.report.outcome import ratio, word
 from suite.report.tables._sections import fullest
@@ -117,9 +118,8 @@ def spread(pairs: Pairs, heads: Mapping[str, str]) -> str:
     ratios = {key: ratio(*pair) for key, pair in pairs.items() if ratio(*pair) > 0}
     if not ratios:
         return "no cell has both our time and a published one"
-    logs = {key: math.log(value) for key, value in ratios.items()}
-    mean = math.exp(sum(logs.values()) / len(logs))
-    worst = sorted(logs, key=lambda key: (-abs(logs[key]), key))[:3]
+    mean = agreement.spread(ratios.values()).bias
+    worst = sorted(ratios, key=lambda key: (-abs(math.log(ratios[key])), key))[:3]
     named = ", ".join(f"{_names([key], heads)} x{ratios[key]:.2f}" for key in worst)
     return (
         f"{len(ratios)} cells with both times, ours / published x{min(ratios.values()):.2f} to"
@@ -128,22 +128,15 @@ def spread(pairs: Pairs, heads: Mapping[str, str]) -> str:
 
 
 def error(pairs: Pairs) -> str:
-    """The mean factor between ours and the published, exp(mean |ln ours/published|)."""
-    logs = [abs(math.log(ratio(*pair))) for pair in pairs.values() if ratio(*pair) > 0]
-    return f"mean error x{math.exp(sum(logs) / len(logs)):.2f} (n={len(logs)})" if logs else "none"
+    """The mean factor between ours and the published."""
+    found = agreement.spread(ratio(*pair) for pair in pairs.values())
+    return f"mean error x{found.error:.2f} (n={found.count})" if found.count else "none"
 
 
 def concordance(pairs: Pairs) -> str:
     """Pairs of cells of one row that the paper orders: how many we order the same way."""
-    rows: dict[str, list[tuple[float, float]]] = {}
-    for (row, _), (ours, theirs) in pairs.items():
-        if ratio(ours, theirs) > 0:
-            rows.setdefault(row, []).append((ours.median, theirs.value))
-    same = total = 0
-    for cells in rows.values():
-        for i, (a, x) in enumerate(cells):
-            total += sum(x != y for _, y in cells[i + 1 :])
-            same += sum((a - b) * (x - y) > 0 for b, y in cells[i + 1 :])
+    known = [(row, *pair) for (row, _), pair in pairs.items() if ratio(*pair) > 0]
+    same, total = agreement.ordered((row, a.median, b.value) for row, a, b in known)
     return f"{same} of {total} pairs of cells in one row are ordered as published"
 
 

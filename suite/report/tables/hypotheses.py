@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from suite.report import colocrl, hdp
+from suite.report import agreement, colocrl, hdp
 from suite.report.comparison import Comparison
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
@@ -96,21 +96,14 @@ def _cells(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Iterato
 
 def _error(cells: Sequence[Cell]) -> str:
     """The mean factor between ours and published where several devices work, and its bias."""
-    logs = [math.log(cell.ratio) for cell in cells if cell.several and cell.ratio > 0]
-    if not logs:
-        return "-"
-    error = math.exp(sum(map(abs, logs)) / len(logs))
-    return f"x{error:.2f} (bias x{math.exp(sum(logs) / len(logs)):.2f}, n={len(logs)})"
+    found = agreement.spread(cell.ratio for cell in cells if cell.several)
+    return f"x{found.error:.2f} (bias x{found.bias:.2f}, n={found.count})" if found.count else "-"
 
 
 def _order(cells: Sequence[Cell]) -> str:
     """Pairs of a row's cells that are ordered as published."""
-    same = total = 0
-    for i, a in enumerate(cells):
-        for b in cells[i + 1 :]:
-            if (a.paper, a.row) == (b.paper, b.row) and a.ratio > 0 and b.ratio > 0:
-                total += a.published != b.published
-                same += (a.ours - b.ours) * (a.published - b.published) > 0
+    known = [cell for cell in cells if cell.ratio > 0]
+    same, total = agreement.ordered(((c.paper, c.row), c.ours, c.published) for c in known)
     return f"{same} of {total}"
 
 
