@@ -82,7 +82,8 @@ def with_globals(function: Compiled, constants: Mapping[str, object]) -> Compile
                 if helper not in copies:
                     copies[helper] = inline(copied(helper.py_func))
                 changed[name] = copies[helper]
-        return FunctionType(original.__code__, names | changed, original.__name__)
+        rest = original.__name__, original.__defaults__, original.__closure__
+        return FunctionType(original.__code__, names | changed, *rest)
 
     return cast(Compiled, copied(cast(FunctionType, function)))
 
