@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from planners.features.class_graph import ClassGraph
+from planners.policy_gradient.rewards import overload
 from suite.bench.load_problem import make_problem
 from suite.core.arrays import Floats, Ints
 from suite.report.load_records import load_published
@@ -59,8 +60,7 @@ class Groups:
         self.evaluated += len(devices)
         placed = self.graph.placed(devices[:, self.grouping])
         scores = self.judge.within(placed, np.full(len(devices), limit))
-        fullest = (scores.peak_memory / self.problem.machine.memory).max(axis=1)
-        cost = scores.step_time + MISSING * np.maximum(0, fullest - 1)
+        cost = scores.step_time + MISSING * overload(scores, self.problem.machine.memory)
         return cost, np.where(scores.oom, np.inf, scores.step_time)
 
     def best_from(self, start: Ints) -> float:

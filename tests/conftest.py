@@ -8,7 +8,7 @@ from suite.core.paths import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
 COMPILED_ALIKE = ("suite/simulator/", "test_rescore", "test_annealing", "[annealing", "[restarts")
-"""Parts of the names of tests that need the same kernels, which take minutes to compile."""
+"""Parts of the names of tests that need the same kernels, which take a minute to compile."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

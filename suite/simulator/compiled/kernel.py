@@ -77,7 +77,8 @@ class Kernels(NamedTuple):
 @cache
 def kernels(rules: Rules) -> Kernels:
     """The functions for a set of rules; each is compiled when it is first called."""
-    named = {name.upper(): on for name, on in rules._asdict().items()}
-    variant = "-".join(name for name, on in rules._asdict().items() if on)
+    each = rules._asdict()
+    named = {name.upper(): on for name, on in each.items()}
+    variant = "-".join(name for name, on in each.items() if on)
     one = lean_kernel(with_globals(simulate, named), variant)
     return Kernels(one, lean_kernel(with_globals(simulate_many, {"simulate": one}), variant))
