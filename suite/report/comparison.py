@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +13,12 @@ import pandas as pd
 
 from suite.bench.cell import Cell
 from suite.bench.grid import load_grid
-from suite.report.outcome import Outcome, Printed
+from suite.report.outcome import NOT_GIVEN, Outcome, Printed
 
 Pairs = dict[tuple[str, str], tuple[Outcome, Printed]]
 """(row label, placer) -> ours and the paper's."""
+Key = tuple[str, int, str]
+"""Task, GPUs, placer."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Comparison:
         wanted = {(row.task, row.gpus, placer) for row in _rows(printed) for placer in placers}
         recorded = [Cell(*key) for key in zip(*(records[c] for c in _CELL), strict=True)]
         planned = [job.cell for grid in grids for job in load_grid(grid).jobs]
-        source: dict[tuple[str, int, str], str] = {}
+        source: dict[Key, str] = {}
         for cells in (recorded, planned):
             for grid in grids:
                 here = [_key(c) for c in cells if (c.grid, c.machine) == (grid, machine)]
@@ -88,23 +91,23 @@ class Comparison:
 
     def of_row(self, row: Row) -> pd.DataFrame:
         """The records of one row."""
-        mine = (self.records["task"] == row.task) & (self.records["gpus"] == row.gpus)
-        return self.records[mine]
+        return self._by_row.get((row.task, row.gpus), self.records.iloc[:0])
 
     def of_cell(self, row: Row, placer: str) -> pd.DataFrame:
         """The records of a placer in a row, a record a seed."""
-        mine = self.of_row(row)
-        return mine[mine["placer"] == placer]
+        return self._by_key.get((row.task, row.gpus, placer), self.records.iloc[:0])
 
     def ours(self, row: Row, placer: str) -> Outcome:
         """What became of a placer in a row."""
-        expected = sum(_key(cell) == (row.task, row.gpus, placer) for cell in self.cells)
-        return Outcome.of(self.of_cell(row, placer), expected)
+        key = row.task, row.gpus, placer
+        if key not in self._ours:
+            self._ours[key] = Outcome.of(self.of_cell(row, placer), self._expected[key])
+        return self._ours[key]
 
     def theirs(self, row: Row, column: str) -> Printed:
         """What the paper prints there; a value it prints for all GPU counts serves every row."""
-        counts = self.printed["gpus"].isin([0, row.gpus])
-        return Printed.of(self.printed[counts], row.task, column)
+        of_row, of_all = (row.task, row.gpus, column), (row.task, 0, column)
+        return self._theirs.get(of_row) or self._theirs.get(of_all) or NOT_GIVEN
 
     def pairs(self, *placers: str) -> Pairs:
         """Ours beside the paper's for the named placers."""
@@ -140,12 +143,40 @@ class Comparison:
         found = {Cell(*key) for key in zip(*(self.records[c] for c in _CELL), strict=True)}
         return tuple(cell.name for cell in self.cells if cell not in found)
 
+    # Every section asks for the same cells again: what pandas finds is kept.
+
+    @cached_property
+    def _by_row(self) -> dict[tuple[str, int], pd.DataFrame]:
+        return _parts(self.records, ["task", "gpus"])
+
+    @cached_property
+    def _by_key(self) -> dict[Key, pd.DataFrame]:
+        return _parts(self.records, ["task", "gpus", "placer"])
+
+    @cached_property
+    def _expected(self) -> Counter[Key]:
+        return Counter(_key(cell) for cell in self.cells)
+
+    @cached_property
+    def _ours(self) -> dict[Key, Outcome]:
+        return {}
+
+    @cached_property
+    def _theirs(self) -> dict[Key, Printed]:
+        rows = (row for _, row in self.printed.iterrows())
+        return {(row["task"], row["gpus"], row["column"]): Printed.in_row(row) for row in rows}
+
 
 _CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
 
 
-def _key(cell: Cell) -> tuple[str, int, str]:
+def _key(cell: Cell) -> Key:
     return cell.task, cell.gpus, cell.placer
+
+
+def _parts(records: pd.DataFrame, columns: list[str]) -> dict[Any, pd.DataFrame]:
+    """The records with the same values in these columns, in their order."""
+    return dict(iter(records.groupby(columns, sort=False)))
 
 
 def _rows(printed: pd.DataFrame) -> tuple[Row, ...]:

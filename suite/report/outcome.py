@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 import pandas as pd
 
@@ -119,15 +120,21 @@ class Printed:
     def of(cls, published: pd.DataFrame, task: str, column: str) -> Printed:
         """Pick a cell from the rows of one table of one paper; ``not_given`` if it has none."""
         rows = published[(published["task"] == task) & (published["column"] == column)]
-        if rows.empty:
-            return cls("", nan, "not_given")
-        row = rows.iloc[0]
+        return NOT_GIVEN if rows.empty else cls.in_row(rows.iloc[0])
+
+    @classmethod
+    def in_row(cls, row: pd.Series[Any]) -> Printed:
+        """The cell in a row of :func:`suite.report.load_records.load_published`."""
         return cls(str(row["printed"]), float(row["value"]), str(row["status"]))
 
     @property
     def text(self) -> str:
         """The digits, or the paper's word."""
         return self.digits or word(self.status)
+
+
+NOT_GIVEN = Printed("", nan, "not_given")
+"""Where a paper has no such cell."""
 
 
 def ratio(ours: Outcome, theirs: Printed) -> float:
