@@ -47,6 +47,8 @@ class ColocRL:
     """Policy updates. Not in the paper: HDP's."""
     learning_rate: float = 0.001
     """Adam's. Not in the paper; at HDP's 0.1 the policy collapses."""
+    adam_epsilon: float = 1e-8
+    """Added to the root of Adam's second moment: TensorFlow's default. Not in the paper."""
     clip: float = 1.0
     """Largest global norm of the gradient."""
     noise_size: float = 0.1

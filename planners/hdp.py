@@ -84,10 +84,16 @@ class HDP:
     """Policy updates."""
     learning_rate: float = 0.1
     """Adam's."""
-    adam_epsilon: float = 1e-8
-    """Added to the root of Adam's second moment (released code). Not in the paper."""
+    adam_epsilon: float = 0.1
+    """Added to the root of Adam's second moment. Not in the paper. At TensorFlow's default of 1e-8,
+    which the released code has, a rate of 0.1 changes every weight by 0.1 at once, whatever its
+    gradient: tanh saturates within ten updates and no gradient is left (reports/hdp_reasons.md).
+    TensorFlow 1.3 itself advises 0.1 or 1.0 for some networks; clipping has a meaning, too."""
     clip: float = 1.0
-    """Largest global norm of the gradient."""
+    """Largest norm of the gradient."""
+    clip_apart: bool = True
+    """Each network's gradient by its own norm, not both by their common one. Not in the paper. The
+    Grouper's is a sum over all operations: of a common norm it leaves the Placer a thousandth."""
     noise_size: float = 0.1
     """Largest value of the noise on the logits of both networks."""
     noise_updates: int = 500
@@ -421,10 +427,12 @@ class JointPolicy:
             log, more = self.grouper.log_probabilities(grouping[None])
             loss = -(tf.reduce_sum(weights * logs) + shared * log[0])
         gradients = tape.gradient(loss, self.optimizer.variables)
-        clipped, norm = self.clipped(gradients)
+        clipped, norm = self._clipped(gradients)
         return clipped, scalars | more | {"gradient_norm": norm}
 
-    def clipped(self, gradients: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
-        """Clip the gradients of both networks by their common norm; return it, too."""
-        clipped, norm = tf.clip_by_global_norm(gradients, self.settings.clip)
-        return clipped, norm
+    def _clipped(self, gradients: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
+        """Clip the gradients; return the norm that they had together, too."""
+        own = len(self.grouper.variables)
+        apart = (gradients[:own], gradients[own:]) if self.settings.clip_apart else (gradients,)
+        parts = [tf.clip_by_global_norm(part, self.settings.clip)[0] for part in apart if part]
+        return [gradient for part in parts for gradient in part], tf.linalg.global_norm(gradients)

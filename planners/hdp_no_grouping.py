@@ -33,7 +33,7 @@ class FlatPolicy:
     def __init__(self, graph: ClassGraph, network: Grouper, settings: HDP) -> None:
         """Prepare the training of the network."""
         self.graph, self.network, self.settings = graph, network, settings
-        self.optimizer = Optimizer(network.variables)
+        self.optimizer = Optimizer(network.variables, settings.adam_epsilon)
         self._gradients = tf.function(self._climb, jit_compile=True, autograph=False)
 
     def sample(self, rng: np.random.Generator, update: int) -> Sample:

@@ -48,6 +48,10 @@ class TFRelease(HDP):
     """C of softmax(C tanh(logits / T)); the paper has 5."""
     samples: int = 1
     """Placements per update; the paper has 4."""
+    adam_epsilon: float = 1e-8
+    """TensorFlow's default, which the code does not change."""
+    clip_apart: bool = False
+    """Both networks' gradients by their common norm."""
     rate_decay: float = 0.95
     """Factor on the learning rate every 50 updates from ``rate_decay_after`` on."""
     rate_decay_after: int = 400

@@ -9,7 +9,6 @@ placement so far is imitated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,8 +45,8 @@ class HDPTuned(HDP):
     """C of softmax(C tanh(logits / T)); the paper has 5."""
     learning_rate: float = 0.001
     """Adam's; at the paper's 0.1 a policy keeps what it drew in its first updates."""
-    clip_apart: bool = True
-    """Clip the gradients of the two networks apart, so that one does not drown the other."""
+    adam_epsilon: float = 1e-8
+    """TensorFlow's default, which suits this rate."""
     noise_updates: int = 0
     """Updates with noise; entropy is enough at this learning rate."""
     advantage: str = "batch"
@@ -143,7 +142,7 @@ class _Placer(Placer):
 
 
 class _JointPolicy(JointPolicy):
-    """Imitates the best placement so far; may clip the two networks' gradients apart."""
+    """Imitates the best placement so far."""
 
     def __init__(
         self,
@@ -153,7 +152,7 @@ class _JointPolicy(JointPolicy):
         settings: HDPTuned,
     ) -> None:
         super().__init__(graph, grouper, placer, settings)
-        self.imitation, self.apart = settings.imitation, settings.clip_apart
+        self.imitation = settings.imitation
 
     def learn(
         self, sample: Sample, credit: Credit, best_choices: Ints, update: int
@@ -164,14 +163,6 @@ class _JointPolicy(JointPolicy):
             sample = replace(sample, chosen=np.concatenate([sample.chosen, best_choices[None]]))
             credit = replace(credit, samples=np.append(credit.samples, self.imitation))
         return super().learn(sample, credit, best_choices, update)
-
-    def clipped(self, gradients: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
-        if not self.apart:
-            return super().clipped(gradients)
-        own = len(self.grouper.variables)
-        first, _ = super().clipped(gradients[:own])
-        second, norm = super().clipped(gradients[own:])
-        return [*first, *second], norm
 
 
 class BatchBaseline(Baseline):

@@ -1,0 +1,47 @@
+"""Why HDP learns: learning curves are read from the logs beside the records."""
+
+import pytest
+from suite_records import record, write
+
+from suite.report.build import build_table
+
+HEADER = "step,evaluations,seconds,best,reward,entropy,gradient_norm\n"
+
+
+@pytest.fixture
+def results(tmp_path):
+    (tmp_path / "results").mkdir()
+    return tmp_path / "results"
+
+
+def write_log(results, seed, *lines):
+    """A search of ResNet with literal settings, with what it logged."""
+    made = record("resnet_152", "literal", 1.5 + seed, seed, grid="hdp_reasons_tf13")
+    made["cell"] |= {"machine": "k40_tf13", "task": "resnet_152_tf13"}
+    write(results, made)
+    [path] = results.rglob(f"literal/seed{seed}.json")
+    path.with_suffix(".csv").write_text(HEADER + "\n".join(lines) + "\n")
+
+
+def printed(results):
+    """The section's row of these settings."""
+    [section] = [
+        s for s in build_table("hdp_reasons", results).sections if s.title.startswith("Which")
+    ]
+    return next(row for row in section.rows if row[0] == "Grouper and Placer, C = 5, epsilon 1e-8")
+
+
+def test_a_curve_is_the_median_over_seeds_of_what_was_logged(results):
+    write_log(results, 0, "10,40,1.0,2.0,-2.0,0.7,0.5", "50,200,5.0,1.5,-4.0,0.6,0.0")
+    write_log(results, 1, "10,40,1.0,2.0,-4.0,0.9,1.5", "50,200,5.0,1.5,-4.0,0.6,0.0")
+    _, best, at_10, at_50, at_250 = printed(results)
+    assert best == "2.00 [1.50-2.50, n=2]"
+    assert at_10 == "9.00 / 0.80 / 1.0e+00"  # the median reward, -3, squared
+    assert at_50 == "16.00 / 0.60 / 0.0e+00"
+    assert at_250 == "-"
+
+
+def test_settings_without_a_record_have_no_curve(results):
+    write_log(results, 0, "10,40,1.0,2.0,-2.0,0.7,0.5")
+    section = build_table("hdp_reasons", results).sections[0]
+    assert [row[1:] for row in section.rows if "C = 1" in row[0]] == [("not run", "", "", "")] * 2
