@@ -36,7 +36,7 @@ class Plot(Protocol):
     """The tables whose records it draws; it is written when one of them has any."""
 
     def plot(self, records: pd.DataFrame, published: pd.DataFrame) -> Figure:
-        """Draw it."""
+        """Draw it; InputError where something it needs beside the records is not there."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,21 @@ class Report:
     """Every file, in order."""
     without: tuple[str, ...]
     """Names of the tables and plots that have no records: they are not written."""
+    undrawn: dict[str, str]
+    """Plots that have records and could not be drawn: name -> why."""
     left: tuple[Path, ...]
-    """Files of that name in the folder, from an earlier report: they are not touched."""
+    """Files of these names in the folder, from an earlier report: they are not touched."""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What was written and what not, a line each, for a terminal."""
-        unwritten = f"no records, so not written: {', '.join(self.without)}" if self.without else ""
+        lines = [*(f"wrote {path}" for path in self.written), *self.missing]
+        lines += [f"{name} is not drawn: {why}" for name, why in self.undrawn.items()]
+        if self.without:
+            lines.append(f"no records, so not written: {', '.join(self.without)}")
         if self.left:
-            unwritten += f"; of an earlier report: {', '.join(str(path) for path in self.left)}"
-        lines = [*(f"wrote {path}" for path in self.written), *self.missing, unwritten]
-        return tuple(filter(None, lines))
+            lines.append(f"left of an earlier report: {', '.join(str(p) for p in self.left)}")
+        return tuple(lines)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -95,7 +99,8 @@ def write_reports(results: Path, reports: Path) -> Report:
     """Render ``NAME.md`` and ``NAME.csv`` of every table, ``NAME.png`` of every plot, and an index.
 
     Only of those that have records. A table with a ``summary(records)`` gets a ``NAME.json`` too.
-    Each file is replaced whole. InputError when there is no record at all, or a broken one.
+    Each file is replaced whole; that of a plot which cannot be drawn stays as it is. InputError
+    when there is no record at all, or a broken one.
     """
     records, published = load_records(results), load_published()
     if records.empty:
@@ -113,13 +118,18 @@ def write_reports(results: Path, reports: Path) -> Report:
             text = json.dumps(module.summary(records), indent=1) + "\n"
             written += [_write(reports / f"{name}.json", text.encode())]
     data = [path.name for path in written if path.suffix != ".md"]
+    undrawn = {}
     for name, plot in drawn.items():
-        written.append(_write(reports / f"{name}.png", _png(plot, records, published)))
-    captions = {name: plot.TITLE for name, plot in drawn.items()}
+        try:
+            written.append(_write(reports / f"{name}.png", _png(plot, records, published)))
+        except InputError as error:
+            undrawn[name] = str(error)
+    there = {name for name in drawn if (reports / f"{name}.png").exists()}
+    captions = {name: plot.TITLE for name, plot in drawn.items() if name in there}
     without = sorted((built.keys() - tables) | (plots.keys() - drawn))
     index = _index(tables, captions, data, without)
     written.append(_write(reports / "README.md", index.encode()))
-    return Report(tables, tuple(written), tuple(without), _left(reports, written))
+    return Report(tables, tuple(written), tuple(without), undrawn, _left(reports, written))
 
 
 def _left(reports: Path, written: Sequence[Path]) -> tuple[Path, ...]:

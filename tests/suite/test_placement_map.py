@@ -9,10 +9,12 @@ from suite_records import over_capacity, record
 from suite.bench.cell import Cell
 from suite.bench.load_problem import kept_graph
 from suite.bench.record import write_record
+from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.graph_npz import save_graph
 from suite.formats.machine_toml import load_machine
+from suite.report.build import write_reports
 from suite.report.load_records import load_published, load_records
 from suite.report.plot_style import style
 from suite.report.plots import placement_map
@@ -106,27 +108,48 @@ def test_before_hdp_has_one_the_experts_is_drawn(results, graph):
     assert "HDP" in texts(results)[1][0]
 
 
-def test_without_a_record_the_figure_says_so(results):
-    assert "No valid placement of hdp or human_expert is recorded" in texts(results)[1]
+def refusal(results):
+    """Why there is no figure."""
+    with pytest.raises(InputError) as told:
+        texts(results)
+    return str(told.value)
+
+
+def test_without_a_record_there_is_no_figure(results):
+    assert refusal(results) == "no valid placement of hdp or human_expert is recorded"
 
 
 def test_a_missing_graph_is_said_not_captured(results, graph, tmp_path):
     save(results, graph, "hdp", 1.5)
-    assert any("`placebench graph nmt_4` captures it" in line for line in texts(results)[1])
+    assert "`placebench graph nmt_4` captures it" in refusal(results)
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_good_picture_stays_where_the_graph_is_missing(results, graph, tmp_path):
+    save(results, graph, "hdp", 1.5)
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / "placement_map.png").write_bytes(b"drawn elsewhere")
+    report = write_reports(results, reports)
+    assert (reports / "placement_map.png").read_bytes() == b"drawn elsewhere"
+    assert "(placement_map.png)" in (reports / "README.md").read_text()
+    [line] = [line for line in report.lines if line.startswith("placement_map is not drawn: ")]
+    assert "`placebench graph nmt_4` captures it" in line
+    [left] = [line for line in report.lines if "of an earlier report" in line]
+    assert left.endswith("placement_map.png")
 
 
 def test_another_graph_is_not_drawn_in_its_place(results, graph):
     save(results, graph, "hdp", 1.5)
     other = OpGraph.create("nmt_4", ["a"], ["Op"], [], [], n_tensors=0)
     save_graph(other, kept_graph(results / "reference", "nmt_4", graph.fingerprint))
-    assert any("is not the recorded one" in line for line in texts(results)[1])
+    assert "is not the recorded one" in refusal(results)
 
 
 def test_a_damaged_placement_is_named_without_its_path(results, graph):
     keep(results, graph)
     save(results, graph, "hdp", 1.5)
     next(Path(results).rglob("seed0.npz")).write_bytes(b"")
-    line = texts(results)[1][-1]
-    assert line.startswith("The placement of reference/nmt_4/hdp/seed0 is missing or damaged")
+    line = refusal(results)
+    assert line.startswith("the placement of reference/nmt_4/hdp/seed0 is missing or damaged")
     assert str(results) not in line

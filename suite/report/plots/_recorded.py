@@ -33,7 +33,7 @@ def recorded(record: pd.Series) -> tuple[Problem, Ints]:
         devices = read_devices(Path(record["path"]))
     except InputError:
         raise InputError(
-            f"The placement of {cell} is missing or damaged; run the cell again"
+            f"the placement of {cell} is missing or damaged; run the cell again"
         ) from None
     return problem, Placement.of(problem, devices).devices
 
@@ -45,15 +45,15 @@ def _graph(record: pd.Series) -> OpGraph:
     found = next((path for path in places if path.exists()), None)
     if found is None:
         raise InputError(
-            f"The graph of {task} is not cached here: `placebench graph {task}` captures it"
+            f"the graph of {task} is not cached here: `placebench graph {task}` captures it"
         )
     try:
         graph = load_graph_file(found)
     except InputError:
-        raise InputError(f"The cached graph of {task} is damaged; capture it again") from None
+        raise InputError(f"the cached graph of {task} is damaged; capture it again") from None
     if graph.fingerprint != wanted:
         raise InputError(
-            f"The graph of {task} here is not the recorded one: the model, its capture or"
+            f"the graph of {task} here is not the recorded one: the model, its capture or"
             " TensorFlow have changed; run the cell again"
         )
     return graph

@@ -13,7 +13,7 @@ from suite.core.problem import Problem
 from suite.report.comparison import Comparison, Row
 from suite.report.hdp import SHORT, beside_table1
 from suite.report.metrics import metric
-from suite.report.plot_style import FAILED, WIDTH
+from suite.report.plot_style import WIDTH
 from suite.report.plots._recorded import recorded
 from suite.report.plots._unrolled import Unrolled, unroll
 
@@ -41,18 +41,15 @@ PASSES = ("forward operations", "backward operations (gradients), by the step th
 def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Figure:
     """Draw the fastest placement of HDP, or the human expert's before there is one.
 
-    It is read from beside its record, its graph from the results or the cache; where one of them
-    is not there, the figure says so instead.
+    It is read from beside its record, its graph from the results or the cache; InputError says
+    which of them is not there.
     """
     comparison = beside_table1(records, published, CHOICE)
     row = next(row for row in comparison.rows if row.task == task)
     record = _chosen(comparison, row)
     if record is None:
-        return _notice(row, f"No valid placement of {' or '.join(CHOICE)} is recorded")
-    try:
-        problem, devices = recorded(record)
-    except InputError as error:
-        return _notice(row, str(error))
+        raise InputError(f"no valid placement of {' or '.join(CHOICE)} is recorded")
+    problem, devices = recorded(record)
     return _draw(row, record, problem, unroll(problem, devices))
 
 
@@ -63,15 +60,6 @@ def _chosen(comparison: Comparison, row: Row) -> pd.Series | None:
         if not valid.empty:
             return valid.iloc[0]
     return None
-
-
-def _notice(row: Row, words: str) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, 1.6))
-    figure.suptitle(f"{row.label}, {row.gpus} GPUs", fontsize=12)
-    figure.text(0.5, 0.4, words, color=FAILED, ha="center", va="center", wrap=True)
-    return figure
 
 
 def _draw(row: Row, record: pd.Series, problem: Problem, found: Unrolled) -> Figure:
