@@ -45,3 +45,9 @@ def test_settings_without_a_record_have_no_curve(results):
     write_log(results, 0, "10,40,1.0,2.0,-2.0,0.7,0.5")
     section = build_table("hdp_reasons", results).sections[0]
     assert [row[1:] for row in section.rows if "C = 1" in row[0]] == [("not run", "", "", "")] * 2
+
+
+def test_a_record_whose_log_is_gone_has_no_curve(results):
+    write_log(results, 0, "10,40,1.0,2.0,-2.0,0.7,0.5")
+    next(results.rglob("seed0.csv")).unlink()
+    assert printed(results)[1:] == ("1.50", "no log", "no log", "no log")

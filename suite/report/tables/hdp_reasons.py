@@ -95,8 +95,10 @@ def _printed_numbers(records: pd.DataFrame) -> Section:
     for label, what in PRINTED_WHAT.items():
         mine = records[records["placer"] == label]
         outcome = Outcome.of(mine, 0)
-        logs = [pd.read_csv(Path(path).with_suffix(".csv")) for path in mine["path"]]
-        cells = [_at(logs, update) for update in CURVE] if logs else [""] * len(CURVE)
+        paths = [Path(path).with_suffix(".csv") for path in mine["path"]]
+        logs = [pd.read_csv(path) for path in paths if path.exists()]
+        nothing = "no log" if paths else ""
+        cells = [_at(logs, update) if logs else nothing for update in CURVE]
         rows.append((what, outcome.text(SECONDS), *cells))
     lead = (
         "ResNet on `k40_tf13`, 1,000 evaluated placements a seed. Whatever the groups, the paper's"
