@@ -59,9 +59,9 @@ MARKS = (1000, 2000, 4000)
 TITLE = "Why the Hierarchical Planner learns"
 LEAD = """\
 What the Hierarchical Planner's settings are worth, a choice at a time. The paper gives neither
-Adam's epsilon, nor whose norm its gradients are clipped by, nor the scale of its embeddings, nor the
-start of its baseline; `paper` has those of the choices here under which it learns, and every number
-that is printed. Seconds of one training step, lower is better."""
+Adam's epsilon, nor whose norm its gradients are clipped by, nor the scale of its embeddings, nor
+the start of its baseline; `paper` has those of the choices here under which it learns, and every
+number that is printed. Seconds of one training step, lower is better."""
 CHOICES_LEAD = """\
 500 evaluated placements a seed; at which of them the best was found, the share that ran out of
 memory, the groups in use when the best was found (medians); seeds whose gradient overflowed, which
@@ -104,13 +104,13 @@ def _printed_numbers(records: pd.DataFrame) -> Section:
         cells = [_at(logs, update) if logs else nothing for update in CURVE]
         rows.append((what, outcome.text(SECONDS), *cells))
     lead = (
-        "ResNet on `k40_tf13`, 1,000 evaluated placements a seed. Whatever the groups, the paper's"
-        " Placer ends on a single GPU (1.18 s in Table 2, ten groupings of ten; all on the CPU"
-        " takes 30 s here). Best placement found; then, medians over seeds, seconds of an update's placements as the mean reward"
-        " tells them, entropy of a device's choice (ln 3 = 1.10: undecided between three) and"
-        " norm of the gradient. With 256 groups in use, C = 1 never draws all on one GPU: each"
-        " choice has a chance of at most 0.79, and drawing it 256 times in one of 4,000"
-        " placements needs 0.97, so C >= 2.1."
+        "ResNet on `k40_tf13`, 1,000 evaluated placements a seed. Whatever the groups, the "
+        "paper's Placer ends on a single GPU (1.18 s in Table 2, ten groupings of ten; all on "
+        "the CPU takes 30 s here). Best placement found; then, medians over seeds, seconds of "
+        "an update's placements as the mean reward tells them, entropy of a device's choice (ln "
+        "3 = 1.10: undecided between three) and norm of the gradient. With 256 groups in use, C "
+        "= 1 never draws all on one GPU: each choice has a chance of at most 0.79, and drawing "
+        "it 256 times in one of 4,000 placements needs 0.97, so C >= 2.1."
     )
     heads = tuple(f"update {update}: s / entropy / norm" for update in CURVE)
     return Section(
