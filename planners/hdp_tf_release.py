@@ -1,6 +1,8 @@
-"""HDP as its authors released it, where that differs from the paper.
+"""HDP with the sizes, features and schedule of the code that its authors released.
 
-tensorflow/python/grappler/hierarchical_controller.py (TensorFlow 1.x), with its defaults.
+tensorflow/python/grappler/hierarchical_controller.py (TensorFlow 1.7 to 1.13), with its defaults.
+That code scores other placements than those it judged, and so has no learning signal
+(docs/planners.md); here what is judged is scored.
 """
 
 from __future__ import annotations
