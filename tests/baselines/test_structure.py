@@ -177,7 +177,9 @@ def test_roles_and_axis_agree_with_the_scopes_of_a_task(
 def test_is_found_in_seconds() -> None:
     graph = unrolled(steps=400, layers=40)
     assert graph.n_ops > 80_000
-    find_axis(graph, find_roles(unrolled(steps=2, layers=1)))  # compiles
+    small = unrolled(steps=2, layers=1)
+    find_axis(small, find_roles(small))
+    find_last(small), find_updates(small)  # all is compiled now
     begun = time.process_time()
     roles = find_roles(graph)
     find_axis(graph, roles)
