@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.local_search.critical_chain import Tracer
+from baselines.local_search.layouts import Layouts
 from baselines.local_search.moves import Moves
+from baselines.local_search.patterns import MOVES, Patterns
+from baselines.structure.find import find_structure
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -36,8 +39,15 @@ class Annealing:
     or 4,000 where it has none."""
     starts: tuple[str, ...] = ("gpu_only", "metis", "m_etf")
     """Placers whose answers are starting points, as far as they answer."""
+    layouts: int = 200
+    """Layouts of the graph's repeated structure that are drawn and judged for starting points; at
+    most a tenth of the evaluations. 0: parts on random devices instead."""
     walks: int = 8
-    """Walks of the first round: from these answers, then from parts on random devices."""
+    """Walks of the first round: from the fastest of these answers and layouts."""
+    patterned: float = 0.8
+    """Share of moves on the repeated structure; the others move parts and types."""
+    patterns: tuple[str, ...] = tuple(MOVES)
+    """Kinds of moves on it."""
     guided: float = 0.7
     """Share of moves along the critical chain; the others are anywhere."""
     batch: int = 8
@@ -55,7 +65,13 @@ class Annealing:
         for name in ("walks", "batch"):
             if getattr(self, name) < 1:
                 raise InputError(f"annealing: {name} is {getattr(self, name)}; give >= 1")
+        if self.layouts < 0:
+            raise InputError(f"annealing: layouts is {self.layouts}; give >= 0")
+        for name in self.patterns:
+            if name not in MOVES:
+                raise InputError(f"annealing: no pattern {name!r}; give some of {', '.join(MOVES)}")
         object.__setattr__(self, "starts", tuple(self.starts))
+        object.__setattr__(self, "patterns", tuple(self.patterns))
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest placement met that fits, or the last walk's end if none did.
@@ -87,27 +103,39 @@ class _Walk:
 
     def __init__(self, settings: Annealing, problem: Problem, search: Search) -> None:
         self.settings, self.problem, self.search = settings, problem, search
-        self.moves = Moves.of(problem, search.rng)
+        structure = find_structure(problem)
+        devices = problem.machine.n_devices
+        patterns = Patterns(structure, devices, settings.patterns) if settings.patterns else None
+        self.moves = Moves.of(problem, search.rng, patterns, settings.patterned)
+        self.layouts = Layouts(problem, structure)
         self.tracer = Tracer(problem, search.judge)
         endless = search.max_seconds is None and search.max_evaluations is None
         asked = settings.evaluations or (DEFAULT if endless else np.inf)
         self.total = min(asked, search.remaining)
+        self.drawn = int(min(settings.layouts, self.total / 10))
         self.current: Classes = np.zeros(problem.graph.n_classes, np.int64)
 
     def starts(self) -> list[tuple[float, Classes]]:
-        """Costs and class devices to start from: answers, then parts on random devices."""
-        found = [start for name in self.settings.starts for start in self._answer(name)]
-        lacking = max(0, self.settings.walks - len(found))
-        found += [self.moves.random(self.search.rng) for _ in range(lacking)]
-        found = found[: self.settings.walks]
-        costs = self._costs(self.search.evaluate(self.moves.placed(np.stack(found))))
-        self.current = found[int(np.argmin(costs))]
-        return list(zip(costs.tolist(), found, strict=True))
+        """Costs and class devices to start from: the fastest of answers, layouts, random parts."""
+        settings, rng = self.settings, self.search.rng
+        found = [start for name in settings.starts for start in self._answer(name)]
+        found += [self.layouts.draw(rng) for _ in range(self.drawn)]
+        found += [self.moves.random(rng) for _ in range(settings.walks - len(found))]
+        pairs: list[tuple[float, Classes]] = []
+        for first in range(0, len(found), settings.walks):
+            # As few at a time as walks, so that a large graph's do not fill the memory.
+            some = found[first : first + settings.walks]
+            costs = self._costs(self.search.evaluate(self.moves.placed(np.stack(some))))
+            pairs += zip(costs.tolist(), some, strict=True)
+        pairs = sorted(pairs, key=lambda pair: pair[0])[: settings.walks]
+        self.current = pairs[0][1]
+        return pairs
 
     def _answer(self, name: str) -> list[Classes]:
         seed = int(self.search.rng.integers(2**31))
         # What is left after it must do for judging the starting points.
-        inner = self.search.inner(seed, self.total - self.search.evaluations - self.settings.walks)
+        judged = self.settings.walks + self.drawn
+        inner = self.search.inner(seed, self.total - self.search.evaluations - judged)
         try:
             devices = make_placer(name, {}).place(self.problem, inner).devices
         except (Unsupported, NativeCrash, BudgetExhausted) as error:

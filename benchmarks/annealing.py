@@ -13,8 +13,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from baselines import _moves
 from baselines.annealing import Annealing
+from baselines.local_search import moves
+from baselines.local_search.patterns import MOVES
 from suite.bench.load_problem import make_problem
 from suite.core.problem import Problem
 from suite.search.placer import Search
@@ -24,11 +25,18 @@ from suite.simulator.compiled.judge import Simulator
 TASKS = ("inception_v3", "resnet_152", "rnnlm", "nmt_2", "nmt_4")
 SEEDS = 3
 VARIANTS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
-    "as it is": ({}, _moves.BY_TYPE),
-    "no move along the critical chain": ({"guided": 0.0}, _moves.BY_TYPE),
+    "as it is": ({}, moves.BY_TYPE),
+    "no layouts among the starts": ({"layouts": 0}, moves.BY_TYPE),
+    "no moves on the structure": ({"patterned": 0.0}, moves.BY_TYPE),
+    "neither": ({"layouts": 0, "patterned": 0.0}, moves.BY_TYPE),
+    **{
+        f"no {kind}": ({"patterns": [k for k in MOVES if k != kind]}, moves.BY_TYPE)
+        for kind in MOVES
+    },
+    "no move along the critical chain": ({"guided": 0.0}, moves.BY_TYPE),
     "no groups by type": ({}, ()),
-    "ten times the heat": ({"temperature": 0.02}, _moves.BY_TYPE),
-    "one walk": ({"walks": 1}, _moves.BY_TYPE),
+    "ten times the heat": ({"temperature": 0.02}, moves.BY_TYPE),
+    "one walk": ({"walks": 1}, moves.BY_TYPE),
 }
 """Variant -> changed parameters, and parts whose types may move together."""
 
@@ -38,7 +46,7 @@ def best(problem: Problem, parameters: dict[str, Any], by_type: tuple[int, ...])
     times = []
     for seed in range(SEEDS):
         search = Search(problem, Simulator(problem), seed)
-        with patch.object(_moves, "BY_TYPE", by_type):
+        with patch.object(moves, "BY_TYPE", by_type):
             Annealing(**parameters).place(problem, search)
         times.append(search.best_time)
     return float(np.mean(times))

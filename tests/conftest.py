@@ -7,7 +7,10 @@ import pytest
 from suite.core.paths import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
-COMPILED_ALIKE = ("suite/simulator/", "test_rescore", "test_annealing", "[annealing", "[restarts")
+COMPILED_ALIKE = (
+    *("suite/simulator/", "test_rescore", "test_annealing", "test_patterns"),
+    *("[annealing", "[restarts"),
+)
 """Parts of the names of tests that need the same kernels, which take a minute to compile."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.local_search.critical_chain import Chain
+from baselines.local_search.patterns import Move, Patterns
 from baselines.partitioning.parts import parts
 from suite.core.arrays import Ints
 from suite.core.problem import Problem
@@ -46,18 +47,31 @@ class Grouping:
 
 
 class Moves:
-    """The groupings of one problem, and how class devices become placements."""
+    """The groups and patterns of one problem, and how class devices become placements."""
 
-    def __init__(self, problem: Problem, groupings: list[Grouping]) -> None:
-        """Prepare the moves of these groupings."""
+    def __init__(
+        self,
+        problem: Problem,
+        groupings: list[Grouping],
+        patterns: Patterns | None = None,
+        patterned: float = 0.0,
+    ) -> None:
+        """Prepare the moves of these groupings; a share ``patterned`` is of these patterns."""
         self.problem, self.groupings = problem, groupings
+        self._patterns, self._patterned = patterns, patterned
         self._fussy = np.flatnonzero(~problem.allowed.all(axis=1))
         self._allowed = problem.allowed[self._fussy]
         self._fallback = np.argmax(self._allowed, axis=1)
         self._devices = problem.machine.n_devices
 
     @classmethod
-    def of(cls, problem: Problem, rng: np.random.Generator) -> Moves:
+    def of(
+        cls,
+        problem: Problem,
+        rng: np.random.Generator,
+        patterns: Patterns | None = None,
+        patterned: float = 0.0,
+    ) -> Moves:
         """Group by locality and by type, coarse to fine. NativeCrash when METIS fails."""
         classes = problem.graph.n_classes
         sizes = [size for size in sorted({*SIZES, *BY_TYPE} - {1}) if size < classes]
@@ -66,7 +80,8 @@ class Moves:
         kinds = _main_types(problem)
         typed = [cut[n] * (int(kinds.max()) + 1) + kinds for n in BY_TYPE if n in cut]
         local = [cut[n] for n in SIZES if n in cut]
-        return cls(problem, [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)])
+        groupings = [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)]
+        return cls(problem, groupings, patterns, patterned)
 
     def random(self, rng: np.random.Generator) -> Devices:
         """Put every part of a coarse grouping on a device at random: int64[n_classes]."""
@@ -90,24 +105,27 @@ class Moves:
     def _move(self, row: Devices, guided: float, chain: Chain, rng: np.random.Generator) -> None:
         """Send a class and its companions elsewhere; mostly only those that are where it is."""
         if len(chain.earlier) and rng.random() < guided:
-            moved, target = self._along(row, chain, rng)
+            move = self._along(row, chain, rng)
         else:
-            moved = int(rng.integers(len(row)))
-            target = self._elsewhere(int(row[moved]), rng)
+            member = int(rng.integers(len(row)))
+            move = Move(member, self._elsewhere(int(row[member]), rng), None)
+        if self._patterns is not None and rng.random() < self._patterned:
+            self._patterns.apply(row, move, rng)
+            return
         grouping = self.groupings[rng.integers(len(self.groupings))]
-        together = grouping.companions(moved)
+        together = grouping.companions(move.member)
         if rng.random() < 0.8:
-            together = together[row[together] == row[moved]]
-        row[together] = target
+            together = together[row[together] == row[move.member]]
+        row[together] = move.target
 
-    def _along(self, row: Devices, chain: Chain, rng: np.random.Generator) -> tuple[int, int]:
+    def _along(self, row: Devices, chain: Chain, rng: np.random.Generator) -> Move:
         """Join the ends of a transfer, or send one of two that share a device elsewhere."""
         first, second, crosses = chain.draw(rng)
         if rng.random() < 0.5:
             first, second = second, first
         if crosses:
-            return first, int(row[second])
-        return first, self._elsewhere(int(row[first]), rng)
+            return Move(first, int(row[second]), second)
+        return Move(first, self._elsewhere(int(row[first]), rng), None)
 
     def _elsewhere(self, device: int, rng: np.random.Generator) -> int:
         return int((device + 1 + rng.integers(self._devices - 1)) % self._devices)
