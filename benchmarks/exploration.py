@@ -15,14 +15,15 @@ Writes benchmarks/exploration.md.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
+from page import write_page
 
 from planners.features.class_graph import ClassGraph
 from planners.hdp import HDP
 from suite.bench.load_problem import make_problem
 from suite.core.arrays import Floats
+from suite.report.table import Section
 from suite.search.registry import task
 from suite.simulator.compiled.judge import Simulator
 
@@ -87,21 +88,16 @@ def main() -> None:
             start = shown(*way.rewards(np.full(devices, 1 / devices), draws))
             for label, favourite in (("CPU", 0), ("GPU 0", 1)):
                 cells = [machine, name, label, start, *way.toward(favourite, draws)]
-                rows.append(f"| {' | '.join(cells)} |")
-                print(rows[-1], file=sys.stderr, flush=True)
-    head = ["machine", "task", "favourite", "all alike", *(f"{share:.0%}" for share in SHARES)]
-    lines = [
-        "# The way from random placements to one device",
-        "",
+                rows.append(tuple(cells))
+                print(*cells, sep=" | ", file=sys.stderr, flush=True)
+    head = ("machine", "task", "favourite", "all alike", *(f"{share:.0%}" for share in SHARES))
+    lead = (
         f"`python benchmarks/exploration.py {draws}`: HDP's mean reward, -sqrt(seconds) or -10 out"
         f" of memory, over {draws} random groupings into {HDP().groups} groups, each group on the"
-        " favourite with the chance at the head of the column and otherwise on any other device.",
-        "",
-        f"| {' | '.join(head)} |",
-        "|---" * len(head) + "|",
-        *rows,
-    ]
-    Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n")
+        " favourite with the chance at the head of the column and otherwise on any other device."
+    )
+    grid = Section("The way from random placements to one device", head, tuple(rows), lead)
+    write_page(__file__, grid)
 
 
 if __name__ == "__main__":

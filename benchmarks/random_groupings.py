@@ -14,15 +14,17 @@ Writes benchmarks/random_groupings.md.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
+from page import write_page
 
 from planners.features.class_graph import ClassGraph
 from planners.policy_gradient.rewards import overload
 from suite.bench.load_problem import make_problem
 from suite.core.arrays import Floats, Ints
+from suite.report.hdp import TF13, printed_table
 from suite.report.load_records import load_published
+from suite.report.table import Section
 from suite.search.registry import task
 from suite.simulator.compiled.judge import Simulator
 
@@ -90,9 +92,8 @@ class Groups:
 
 def published(name: str) -> tuple[float, ...]:
     """Best, median and worst of the paper's ten groupings, in seconds."""
-    numbers = load_published()
-    mine = numbers[(numbers["paper"] == "HDP") & (numbers["table"] == "2")]
-    mine = mine[mine["task"] == name].set_index("column")["value"]
+    printed = printed_table(load_published(), "2", TF13)
+    mine = printed[printed["task"] == name].set_index("column")["value"]
     return tuple(float(mine[which]) for which in ("best", "median", "worst"))
 
 
@@ -115,22 +116,15 @@ def main() -> None:
             cells.append(shown((min(found), float(np.median(found)), max(found))))
             cells.append(f"{groups.evaluated // groupings:,}")
             print(name, machine, *cells[-2:], file=sys.stderr, flush=True)
-        rows.append(
-            f"| {name} | {shown(published(name.removesuffix('_tf13')))} | {' | '.join(cells)} |"
-        )
-    heads = " | ".join(f"{machine}, s | placements each" for machine in MACHINES)
-    lines = [
-        "# Random groupings under either kind of links",
-        "",
+        rows.append((name, shown(published(name)), *cells))
+    heads = [head for machine in MACHINES for head in (f"{machine}, s", "placements each")]
+    lead = (
         f"`python benchmarks/random_groupings.py {groupings}`: best / median / worst of {groupings}"
         f" random groupings into {GROUPS} groups; a local search over the groups' devices, not a"
-        " learned Placer.",
-        "",
-        f"| task | published, s | {heads} |",
-        "|---" * (2 + 2 * len(MACHINES)) + "|",
-        *rows,
-    ]
-    Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n")
+        " learned Placer."
+    )
+    title = "Random groupings under either kind of links"
+    write_page(__file__, Section(title, ("task", "published, s", *heads), tuple(rows), lead))
 
 
 if __name__ == "__main__":
