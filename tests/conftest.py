@@ -14,8 +14,10 @@ COMPILED_ALIKE = (
 """Parts of the names of tests that need the same kernels, which take a minute to compile."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let one process run what needs the same kernels, lest two compile them at the same time."""
     for item in items:
-        if any(part in item.nodeid for part in COMPILED_ALIKE):
+        grouped = item.get_closest_marker("xdist_group")
+        if not grouped and any(part in item.nodeid for part in COMPILED_ALIKE):
             item.add_marker(pytest.mark.xdist_group("compiled alike"))
