@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What subcommands are added to; argparse has no public name for it."""
 
+TASKS_MACHINE = "k40"
+"""On which tasks are placed unless another machine is named: HDP's."""
 MODELS = """
 MODEL is one of
   nmt_4                     a task (placebench list)
@@ -113,7 +115,10 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL (or --graph), --machine, --gpus."""
     add_model_arguments(parser)
-    parser.add_argument("--machine", default="k40", help="machine name or TOML file (k40)")
+    parser.add_argument(
+        "--machine",
+        help="machine name or TOML file (a task's is k40, any other model's the profiled host)",
+    )
     parser.add_argument(
         "--gpus", type=count, help="use the first N GPUs (default: the task's, else all)"
     )
@@ -124,11 +129,15 @@ def model_of(arguments: argparse.Namespace) -> Loaded:
     from suite.capture.load_model import Loaded, load
     from suite.formats.interchange import read_graph
 
-    if (arguments.model is None) == (arguments.graph is None):
-        raise InputError("name one model: a task, a file, package.module:function, or --graph FILE")
+    _check_one_model(arguments)
     if arguments.graph is not None:
         return Loaded(read_graph(Path(arguments.graph)), f"graph file {arguments.graph}")
     return load(arguments.model, _options(arguments))
+
+
+def _check_one_model(arguments: argparse.Namespace) -> None:
+    if (arguments.model is None) == (arguments.graph is None):
+        raise InputError("name one model: a task, a file, package.module:function, or --graph FILE")
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -155,7 +164,9 @@ def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
     from suite.formats.measured_costs import with_op_times
     from suite.search.registry import task
 
-    machine = load_machine(arguments.machine)
+    _check_one_model(arguments)
+    # Before the model is captured, which may take minutes.
+    machine = load_machine(arguments.machine or _usual_machine(arguments))
     if arguments.gpus is not None:
         machine = machine.with_gpus(arguments.gpus)
     loaded = model_of(arguments)
@@ -166,6 +177,23 @@ def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
     graph = with_op_times(loaded.graph, machine, loaded.task)
     experts = expert(graph, machine, loaded.task)
     return loaded, Problem.create(graph, machine, experts, task(loaded.task).block)
+
+
+def _usual_machine(arguments: argparse.Namespace) -> str:
+    """The machine of a paper for a task, this host for other models; InputError without profile."""
+    from suite.capture.load_model import kind_of
+    from suite.formats.machine_toml import known_machines, known_profiles
+
+    if arguments.model is not None and kind_of(arguments.model) == "task":
+        return TASKS_MACHINE
+    profiles = known_profiles()
+    if len(profiles) == 1:
+        return profiles[0]
+    raise InputError(
+        f"{arguments.model or arguments.graph} is no task of a paper: say for which machine,"
+        f" --machine NAME with one of {', '.join(known_machines())}; or profile this host"
+        " (placebench profile NAME)"
+    )
 
 
 def about(loaded: Loaded, problem: Problem) -> str:

@@ -4,40 +4,90 @@ from __future__ import annotations
 
 import argparse
 import inspect
+from collections.abc import Iterator
 from dataclasses import fields
 
 from suite.commands._common import Subparsers, command
 
+EXAMPLES = """  placebench list
+  placebench list machines
+  placebench list placers
+"""
+
 
 def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
-    command(
+    parser = command(
         parsers,
         "list",
-        "List placers with their parameters, tasks, machines, grids and tables.",
-        "  placebench list",
+        "List placers with their parameters, tasks, machines and where their numbers come from,"
+        " grids, tables and plots.",
+        EXAMPLES,
     )
+    parser.add_argument("kind", nargs="?", choices=list(KINDS), help="only these (default: all)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per entry."""
-    from suite.bench.grid import known_grids
-    from suite.formats.machine_toml import known_machines
-    from suite.search.registry import modules, placer_class, placers, tasks
+    for kind in [arguments.kind] if arguments.kind else KINDS:
+        for name, about in KINDS[kind]():
+            print(f"{kind.removesuffix('s'):8} {name:16} {about}".rstrip())
+    return 0
+
+
+def _placers() -> Iterator[tuple[str, str]]:
+    from suite.search.registry import placer_class, placers
 
     for name in placers():
         cls = placer_class(name)
         summary = (inspect.getdoc(cls) or "").splitlines()[0]
         parameters = ", ".join(f"{f.name}={f.default!r}" for f in fields(cls))
-        print(f"placer   {name:16} {summary}{f' [{parameters}]' if parameters else ''}")
+        yield name, f"{summary} [{parameters}]" if parameters else summary
+
+
+def _tasks() -> Iterator[tuple[str, str]]:
+    from suite.search.registry import tasks
+
     for name, model in tasks().items():
-        print(f"task     {name:16} {type(model).__name__}, {model.gpus} GPUs in the paper")
-    for kind, names in (
-        ("machine", known_machines()),
-        ("grid", list(known_grids())),
-        ("table", modules("suite.report.tables")),
-        ("plot", modules("suite.report.plots")),
-    ):
-        for name in names:
-            print(f"{kind:8} {name}")
-    return 0
+        yield name, f"{type(model).__name__}, {model.gpus} GPUs in the paper"
+
+
+def _machines() -> Iterator[tuple[str, str]]:
+    from suite.formats.machine_toml import known_machines, load_machine, machine_origin
+
+    for name in known_machines():
+        machine = load_machine(name)
+        origin = "; ".join(f"{part}: {words}" for part, words in machine_origin(name).items())
+        yield (
+            name,
+            f"{len(machine.cpus)} CPU, {len(machine.gpus)} GPU; {origin or 'origin unknown'}",
+        )
+
+
+def _grids() -> Iterator[tuple[str, str]]:
+    from suite.bench.grid import known_grids
+
+    return ((name, "") for name in known_grids())
+
+
+def _tables() -> Iterator[tuple[str, str]]:
+    from suite.search.registry import modules
+
+    return ((name, "") for name in modules("suite.report.tables"))
+
+
+def _plots() -> Iterator[tuple[str, str]]:
+    from suite.search.registry import modules
+
+    return ((name, "") for name in modules("suite.report.plots"))
+
+
+KINDS = {
+    "placers": _placers,
+    "tasks": _tasks,
+    "machines": _machines,
+    "grids": _grids,
+    "tables": _tables,
+    "plots": _plots,
+}
+"""What there is, and names with a word about each."""

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
-  placebench place my_package.net:step --gpus 4 --placer metis --trace trace.json
-  placebench place net.keras --batch 64 --gpus 2 --placer mincut
-  placebench place frozen.pb --input x=8,224,224,3 --fetch loss --placer gpu_only --json
+  placebench place my_package.net:step --machine h100_8 --gpus 4 --placer metis --trace trace.json
+  placebench place net.keras --batch 64 --machine workstation --placer mincut
+  placebench place frozen.pb --machine l4_4 --input x=8,224,224,3 --fetch loss --placer gpu_only
 """
 
 

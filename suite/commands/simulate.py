@@ -35,7 +35,7 @@ def add(parsers: Subparsers) -> None:
         "Simulate one training step under a placement.",
         "  placebench simulate --graph g.json --machine m.toml --placement p.json --json\n"
         "  placebench simulate nmt_4 --placer human_expert --trace trace.json\n"
-        "  placebench simulate net.keras --gpus 2 --placement net.json\n" + MODELS,
+        "  placebench simulate net.keras --machine workstation --placement net.json\n" + MODELS,
     )
     add_problem_arguments(parser)
     parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")

@@ -13,6 +13,10 @@ from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Mac
 from suite.core.paths import MACHINES, cache_folder
 from suite.core.units import parse_bytes
 
+PARTS = ("devices", "overheads", "efficiencies", "links")
+ORIGINS = ("data sheet", "fitted", "measured", "assumed")
+"""Where the numbers of a part come from, the best known first."""
+
 
 def machine_folders() -> tuple[Path, ...]:
     """Where machines are looked for by name: those of placebench, then profiles of this host."""
@@ -31,8 +35,21 @@ def machine_path(name_or_path: str | Path) -> Path:
 def load_machine(name_or_path: str | Path) -> Machine:
     """Read a machine by name (``suite/machines``) or from a TOML file; InputError if bad."""
     path = machine_path(name_or_path)
+    table = _read(path, name_or_path)
+    machine = machine_from_table(table, str(path))
+    times = table.get("op_times")
+    return machine if times is None else replace(machine, op_times=path.parent / str(times))
+
+
+def machine_origin(name_or_path: str | Path) -> dict[str, str]:
+    """Where a machine's numbers come from: of PARTS, those that its file tells, one of ORIGINS."""
+    path = machine_path(name_or_path)
+    return _origin(_read(path, name_or_path), str(path))
+
+
+def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:
         known = ", ".join(known_machines())
         raise InputError(
@@ -40,16 +57,14 @@ def load_machine(name_or_path: str | Path) -> Machine:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
-    machine = machine_from_table(table, str(path))
-    times = table.get("op_times")
-    return machine if times is None else replace(machine, op_times=path.parent / str(times))
 
 
 def machine_from_table(table: Mapping[str, object], where: str = "machine") -> Machine:
     """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
-    known = {"name", "source", "device", "link", "efficiency", "op_times", "dispatch"}
+    known = {"name", "source", "origin", "device", "link", "efficiency", "op_times", "dispatch"}
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
+    _origin(table, where)
     entries = [one for d in _tables(table, "device", where) for one in _each(d, where)]
     devices = tuple(_device(entry, where) for entry in entries)
     links = tuple(_link(k, where) for k in _tables(table, "link", where))
@@ -62,6 +77,23 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
         source=str(table.get("source", "")),
         dispatch=str(table.get("dispatch", DISPATCH[0])),
     )
+
+
+def _origin(table: Mapping[str, object], where: str) -> dict[str, str]:
+    origin = table.get("origin", {})
+    if not isinstance(origin, dict):
+        raise InputError(f"{where}: write origin as an [origin] table")
+    for part, words in origin.items():
+        if part not in PARTS:
+            raise InputError(f"{where}: origin has no {part!r}; known: {', '.join(PARTS)}")
+        if words not in ORIGINS:
+            raise InputError(f"{where}: origin of {part} is {words!r}; one of {', '.join(ORIGINS)}")
+    return origin
+
+
+def known_profiles() -> list[str]:
+    """Names of the machines that were profiled on this host, sorted."""
+    return sorted(path.stem for path in (cache_folder() / "machines").glob("*.toml"))
 
 
 def known_machines() -> list[str]:

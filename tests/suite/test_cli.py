@@ -10,6 +10,7 @@ from command_line import COMMAND, ENVIRONMENT, SMOKE_GRAPH, placebench
 from two_ops import GRAPH, MACHINE, PLACEMENT
 
 from suite.cli import main
+from suite.formats.machine_toml import load_machine
 
 
 @pytest.fixture
@@ -47,14 +48,45 @@ def test_a_trace_opens_and_says_the_same(folder, capsys):
 
 
 def test_what_place_writes_simulate_reads(folder, capsys):
-    graph = ["--graph", str(SMOKE_GRAPH), "--gpus", "2"]
+    graph = ["--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2"]
     place = ["place", *graph, "--placer", "best_of_random", "--set", "k=30", "--seed", "3"]
     assert main([*place, "--output", "best.json"]) == 0
     placed = step_time(capsys)
     assert main(["simulate", *graph, "--placement", "best.json"]) == 0
     assert step_time(capsys) == placed
-    assert main(["simulate", str(SMOKE_GRAPH), "--gpus", "2", *place[-6:]]) == 0
+    assert main(["simulate", str(SMOKE_GRAPH), *graph[2:], *place[-6:]]) == 0
     assert step_time(capsys) == placed
+
+
+def test_a_model_of_ones_own_is_placed_on_the_profiled_host_or_a_named_machine(
+    folder, capsys, monkeypatch
+):
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(folder / "cache"))
+    place = ["place", "g.json", "--placer", "cpu_only"]
+    assert main(place) == 2
+    said = capsys.readouterr().err
+    assert "g.json is no task of a paper: say for which machine" in said
+    assert "a100_8, h100_8, k40" in said
+    profiles = folder / "cache/machines"
+    profiles.mkdir(parents=True)
+    (profiles / "mine.toml").write_text(MACHINE)
+    assert main(place) == 0
+    assert machine_shown(capsys.readouterr().out) == load_machine("mine").name
+    (profiles / "other.toml").write_text(MACHINE)
+    assert main(place) == 2
+
+
+def machine_shown(shown):
+    (line,) = [line for line in shown.splitlines() if line.startswith("machine")]
+    return line.split()[1].removesuffix(":")
+
+
+def test_list_tells_where_a_machines_numbers_come_from(capsys):
+    assert main(["list", "machines"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith("machine")] == []
+    [k40] = [line for line in lines if line.split()[1] == "k40"]
+    assert "1 CPU, 8 GPU; devices: data sheet; overheads: fitted" in k40
 
 
 def step_time(capsys):
@@ -141,23 +173,32 @@ def assert_refused(arguments, words, capsys):
         ("simulate nmt_3 --placer random", "no task 'nmt_3'; did you mean 'nmt_"),
         ("simulate --placer random", "name one model"),
         ("simulate g.json --graph g.json --placer random", "name one model"),
-        ("simulate none.json --placer random", "cannot read none.json"),
-        ("simulate --graph . --placer random", "cannot read .: Is a directory"),
+        ("simulate none.json --placer random --machine k40", "cannot read none.json"),
+        ("simulate --graph . --placer random --machine k40", "cannot read .: Is a directory"),
         ("simulate g.json", "give one of --placement FILE and --placer NAME"),
         ("simulate g.json --placer scoth", "no placer 'scoth'; did you mean 'scotch'? known: "),
         ("simulate g.json --placer random --set k=1", "placer random has parameters none"),
         ("simulate g.json --placer best_of_random --set k=0", "k is 0; give >= 1"),
         ("simulate g.json --placer best_of_random --set k", "--set k: write name=value"),
-        ("simulate g.json --placer best_of_random --evaluations 0", "needs a budget of at least"),
-        ("simulate g.json --placer human_expert", "two_ops has no human expert's placement"),
-        ("simulate g.json --placer gpu_only --gpus 0", "GPU"),
-        ("simulate g.json --placer random --gpus 99", "has 8 GPUs, not 99"),
+        (
+            "simulate g.json --placer best_of_random --evaluations 0 --machine k40",
+            "needs a budget of at least",
+        ),
+        (
+            "simulate g.json --placer human_expert --machine k40",
+            "two_ops has no human expert's placement",
+        ),
+        ("simulate g.json --placer gpu_only --gpus 0 --machine k40", "GPU"),
+        ("simulate g.json --placer random --gpus 99 --machine k40", "has 8 GPUs, not 99"),
         ("simulate g.json --placer random --gpus -1", "'-1' is no whole number >= 0"),
         ("place g.json --placer annealing --seconds 0", "'0' is no number of seconds > 0"),
         ("simulate g.json --placer random --seed -1", "'-1' is no whole number >= 0"),
         ("simulate g.json --placer random --policy lifo", "no policy 'lifo'; one of fifo"),
-        ("simulate g.json --placer random --machine k41", "no machine 'k41'; known: k40"),
-        ("simulate g.json --placer random --trace /proc/no/t.json", "cannot use /proc/no"),
+        ("simulate g.json --placer random --machine k41", "no machine 'k41'; known: a100_8"),
+        (
+            "simulate g.json --placer random --trace /proc/no/t.json --machine k40",
+            "cannot use /proc/no",
+        ),
         ("place g.json", "required: --placer"),
         ("graph nmt_9", "no task 'nmt_9'"),
         ("graph", "name one model: a task, a file, package.module:function"),
@@ -229,7 +270,11 @@ def test_a_native_crash_is_one_line(folder, tmp_path):
     (info / "entry_points.txt").write_text("[placebench.placers]\nnative = hung:Native\n")
     path = os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])
     environment = ENVIRONMENT | {"PYTHONPATH": path}
-    run = placebench("simulate", "g.json", "--placer", "native", env=environment, cwd=folder)
+    run = placebench(
+        *("simulate", "g.json", "--machine", "k40", "--placer", "native"),
+        env=environment,
+        cwd=folder,
+    )
     assert run.returncode == 1
     assert run.stderr.startswith("placebench: error: libgone died with signal 11 (SIGSEGV)")
     assert run.stderr.count("\n") == 1

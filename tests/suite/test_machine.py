@@ -4,7 +4,13 @@ import pytest
 
 from suite.core.errors import InputError
 from suite.core.units import parse_bytes
-from suite.formats.machine_toml import known_machines, load_machine, machine_from_table
+from suite.formats.machine_toml import (
+    PARTS,
+    known_machines,
+    load_machine,
+    machine_from_table,
+    machine_origin,
+)
 
 DEVICE = {"memory": "4 GB", "peak_flops": 1e12, "memory_bandwidth": 1e11, "launch_overhead": 1e-6}
 
@@ -87,6 +93,17 @@ def test_every_machine_loads_and_cites_its_source(name):
     machine = load_machine(name)
     assert machine.name == name
     assert machine.source
+    assert set(machine_origin(name)) == set(PARTS)
+
+
+@pytest.mark.parametrize("name", ["a100_8", "h100_8"])
+def test_islands_of_nvlink_are_faster_than_the_way_to_the_host(name):
+    machine = load_machine(name)
+    cpu, first, second = machine.cpus[0], *machine.gpus[:2]
+    size = 10**9
+    between, home = (machine.transfer_seconds(first, to, size) for to in (second, cpu))
+    assert 5 < home / between < 10
+    assert machine.transfer_seconds(cpu, second, size) == home
 
 
 @pytest.mark.parametrize(
@@ -113,6 +130,8 @@ def test_every_machine_loads_and_cites_its_source(name):
         ({"device": [{"name": "a", "kind": "cpu", **DEVICE}] * 2}, "two devices are named 'a'"),
         ({"efficiency": {"gpu": {"conv": 0.5}}}, "no 'conv'"),
         ({"color": "red"}, "unknown key 'color'"),
+        ({"origin": {"wires": "assumed"}}, "origin has no 'wires'; known: devices, overheads"),
+        ({"origin": {"links": "guess"}}, "origin of links is 'guess'; one of data sheet, fitted"),
     ],
 )
 def test_a_bad_machine_is_refused(changes, message):

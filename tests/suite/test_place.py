@@ -92,7 +92,7 @@ def folder(tmp_path, monkeypatch):
 
 def placed(capsys, *arguments):
     """The JSON object that ``placebench place ... --json`` prints."""
-    assert main(["place", *map(str, arguments), "--json"]) == 0
+    assert main(["place", "--machine", "k40", *map(str, arguments), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -116,7 +116,8 @@ def test_every_way_to_give_a_step_is_the_same_step(name):
 
 def test_a_users_module_is_placed_and_simulated(folder, capsys):
     """The module is found in the current folder; what it prints is kept out of the answer."""
-    run = ["place", "users_net:step", "--gpus", "2", "--placer", "metis", "--json"]
+    here = ["users_net:step", "--machine", "k40", "--gpus", "2"]
+    run = ["place", *here, "--placer", "metis", "--json"]
     done = placebench(*run, "--output", "p.json", "--trace", "t.json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     verdict = json.loads(done.stdout)
@@ -130,7 +131,7 @@ def test_a_users_module_is_placed_and_simulated(folder, capsys):
     assert max(e["ts"] + e["dur"] for e in trace if e["ph"] == "X") == pytest.approx(
         1e6 * verdict["step_time"]
     )
-    again = ["simulate", "users_net:step", "--gpus", "2", "--placement", "p.json", "--json"]
+    again = ["simulate", *here, "--placement", "p.json", "--json"]
     assert main(again) == 0
     assert json.loads(capsys.readouterr().out)["step_time"] == verdict["step_time"]
 
@@ -173,7 +174,7 @@ def test_a_wrong_module_or_function_is_told_on_one_line(target, words):
 
 @pytest.mark.parametrize("target", ["users_nett:step", "users_net:nonsense"])
 def test_a_wrong_module_or_function_ends_with_exit_code_2(folder, target):
-    done = placebench("place", target, "--placer", "gpu_only", cwd=folder)
+    done = placebench("place", target, "--machine", "k40", "--placer", "gpu_only", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("placebench: error: ")
     assert done.stderr.count("\n") == 1
@@ -370,6 +371,7 @@ def frozen_graph():
 def test_a_frozen_graph_def_is_placed(folder, capsys):
     (folder / "frozen.pb").write_bytes(frozen_graph().SerializeToString())
     arguments = ["frozen.pb", "--input", "keep=", "--gpus", "0", "--placer", "cpu_only"]
+    arguments += ["--machine", "k40"]
     verdict = placed(capsys, *arguments)
     assert verdict["choices"][0] == "inputs x (32, 4), keep ()"
     assert list(verdict["busy"]) == ["cpu:0"]
@@ -414,7 +416,7 @@ def test_a_loop_in_a_graph_def_is_refused(folder):
 
 def test_a_corrupt_file_ends_with_exit_code_2(folder, capsys):
     (folder / "net.pb").write_bytes(b"\x0a\xff\xff")
-    assert main(["place", "net.pb", "--placer", "gpu_only"]) == 2
+    assert main(["place", "net.pb", "--machine", "k40", "--placer", "gpu_only"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("placebench: error: net.pb is damaged or no GraphDef")
     assert said.count("\n") == 1

@@ -101,7 +101,9 @@ def test_bench_shows_searches_on_a_terminal(tmp_path):
 
 def test_place_shows_its_search_on_a_terminal():
     options = ["--gpus", 2, "--set", "steps=20", "--set", "seconds=0.05", "--evaluations", 30]
-    shown = on_a_terminal("place", SMOKE_GRAPH, "--placer", "mutation", *options)
+    shown = on_a_terminal(
+        "place", SMOKE_GRAPH, "--machine", "k40", "--placer", "mutation", *options
+    )
     assert "mutation update " in shown
     assert " s left" in shown
     assert "step time" in shown

@@ -10,6 +10,7 @@ import numpy as np
 from suite.core.machine import Device
 from suite.execution.profiling.devices import DeviceFigures
 from suite.execution.profiling.profiler import HostProfile
+from suite.formats.machine_toml import PARTS
 
 Entries = dict[str, str | int | float]
 
@@ -20,6 +21,7 @@ def machine_toml(name: str, profile: HostProfile, source: str, dispatch: str) ->
     lines = [f"# repeated measurements differ by {profile.disagreement:.1%} (median)"]
     lines += [f"name = {json.dumps(name)}", f"source = {json.dumps(source)}"]
     lines += [f"op_times = {json.dumps(f'{name}-ops')}", f"dispatch = {json.dumps(dispatch)}"]
+    lines += ["", "[origin]", *_lines(dict.fromkeys(PARTS, "measured"))]
     for device, found in zip(machine.devices, figures, strict=True):
         lines += ["", "[[device]]", *_lines(_device_entries(device, found))]
     for kind in dict.fromkeys(device.kind for device in machine.devices):
