@@ -60,17 +60,17 @@ class Placeto:
     learning_rate: float = 0.001
     """Adam's at the start (released code)."""
     last_rate: float = 0.0001
-    """Adam's at the end; it falls linearly with the evaluations spent (released code)."""
+    """Adam's at the end, to which it falls linearly (released code)."""
     baseline_episodes: int = 10
     """So many episodes before give a step its baseline, the mean of their gains (released code)."""
-    evaluations: int = 20_000
-    """Placements evaluated, unless the search's own budget is smaller. The paper's numbers, until
-    the best was found, are between 1,600 and 94,000."""
+    episodes: int = 1000
+    """Episodes, one update each, unless the search's budget ends before. The paper counts
+    placements until the best was found: 1,600 to 94,000."""
 
     def __post_init__(self) -> None:
         """Refuse words and numbers that mean nothing (InputError)."""
         check_words(self, reward=("intermediate", "terminal"), start=("random", "best"))
-        check_counts(self, "groups", "rounds", "width", "baseline_episodes", "evaluations")
+        check_counts(self, "groups", "rounds", "width", "baseline_episodes", "episodes")
         check_positive(self, "learning_rate", "last_rate")
 
     def place(self, problem: Problem, search: Search) -> Placement:
@@ -248,7 +248,7 @@ class Training:
     ) -> None:
         """Start afresh, or from the search's checkpoint."""
         self.settings, self.graph, self.policy, self.search = settings, graph, policy, search
-        self.total = min(settings.evaluations, search.remaining)
+        self.budget = search.remaining
         self.episode, self.past = 0, np.zeros((0, graph.count))
         self.best, self.best_cost = np.zeros(graph.count, np.int64), np.inf
         self.last: NDArray[np.int32] | None = None
@@ -259,7 +259,7 @@ class Training:
     def run(self) -> Placement:
         """Train; return the best placement met."""
         try:
-            while True:
+            while self.episode < self.settings.episodes:
                 self._improve(self._visit())
         except BudgetExhausted:
             if self.last is None:
@@ -294,8 +294,6 @@ class Training:
 
     def _cost(self, devices: Ints) -> float:
         """Seconds of a placement of the groups, int[groups], with the penalty for memory."""
-        if self.search.evaluations >= self.total:
-            raise BudgetExhausted(f"{self.total} placements evaluated")
         self.last = self.graph.placed(devices[None])[0]
         cost = self.cost(self.search.evaluate(self.last[None]))
         if cost < self.best_cost:
@@ -312,7 +310,7 @@ class Training:
         settings, returns = self.settings, episode.returns()
         baseline = self.past.mean(axis=0) if len(self.past) else returns
         self.past = np.concatenate([self.past, returns[None]])[-settings.baseline_episodes :]
-        spent = min(1.0, self.search.evaluations / self.total)
+        spent = max(self.episode / settings.episodes, self.search.evaluations / self.budget)
         rate = settings.learning_rate + spent * (settings.last_rate - settings.learning_rate)
         scalars = self.policy.learn(episode, returns - baseline, rate)
         self.episode += 1

@@ -36,7 +36,7 @@ class MergedGroups:
         groups = problem.groups
         tensors, readers = graph.edges
         ends = groups[graph.producer[tensors]], groups[readers]
-        seconds = np.bincount(groups, _fastest(problem))
+        seconds = _sums(groups, _fastest(problem), int(groups.max(initial=-1)) + 1)
         merged = _merge_cheapest(seconds, ends, graph.tensor_bytes[tensors], most)[groups]
         count = int(merged.max(initial=-1)) + 1
         positions = np.bincount(merged, np.arange(len(merged))) / np.bincount(merged)
@@ -53,14 +53,14 @@ class MergedGroups:
     @cached_property
     def seconds(self) -> Floats:
         """float64[groups]: what its operations take, each on its fastest device."""
-        return np.bincount(self._of_op, _fastest(self.classes.problem), minlength=self.count)
+        return _sums(self._of_op, _fastest(self.classes.problem), self.count)
 
     @cached_property
     def output_bytes(self) -> Floats:
         """float64[groups]: of the tensors that its operations make."""
         graph = self.classes.problem.graph
         makers = self._of_op[graph.producer]
-        return np.bincount(makers, graph.tensor_bytes, minlength=self.count).astype(np.float64)
+        return _sums(makers, graph.tensor_bytes, self.count)
 
     @cached_property
     def reads(self) -> Bools:
@@ -89,6 +89,11 @@ class MergedGroups:
 def _fastest(problem: Problem) -> Floats:
     """float64[ops]: seconds on the fastest device."""
     return np.asarray(problem.seconds.min(axis=1), np.float64)
+
+
+def _sums(groups: Ints, values: Floats | Ints, count: int) -> Floats:
+    """float64[count]: the sum of the values of each group."""
+    return np.asarray(np.bincount(groups, values, minlength=count), np.float64)
 
 
 def _merge_cheapest(
