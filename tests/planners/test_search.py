@@ -19,7 +19,7 @@ from suite.search.registry import make_placer, modules, placer_class
 from suite.simulator.compiled.judge import Simulator
 
 PLANNERS = modules("planners")
-SMALL = {"hidden": 16, "groups": 64}
+SMALL = {"hidden": 16, "groups": 64, "rounds": 2}
 
 
 def planner(name: str, **change: object) -> Placer:
