@@ -9,8 +9,10 @@ import numpy as np
 
 from suite.bench.cell import SIMULATOR, Cell
 from suite.bench.judge import judged
+from suite.bench.load_problem import kept_graph
 from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record, write_record
+from suite.formats.interchange import write_graph
 from suite.simulator.semantics import PLACEBENCH
 from suite.tarnawski.placements import problem_of, turned_back
 from suite.tarnawski.records import answer_code, fingerprint
@@ -23,12 +25,13 @@ GRID = "tarnawski_placements"
 def judge(results: Path, name: str, question: Question, answer: Answer) -> Record | None:
     """Simulate a step under an answer and record it as TASK's placer ``ALGORITHM_PASS``.
 
-    Returns None, and writes nothing, where the workload is not of a task of ``models/``: a record
-    names its problem. Raises InputError as :func:`suite.tarnawski.placements.problem_of` does. The
-    lower bound is left to the records of the same problem that have it.
+    Returns None, and writes nothing, where the workload is not of a task or a graph file on a
+    machine that has a name: a record names its problem. Raises InputError as
+    :func:`suite.tarnawski.placements.problem_of` does. The lower bound is left to the records of
+    the same problem that have it.
     """
     origin = question.workload.origin
-    if origin is None or origin.file:
+    if origin is None or not origin.task or Path(origin.machine).suffix:
         return None
     problem = problem_of(question.workload)
     placement = turned_back(problem, question.workload, answer.split)
@@ -54,6 +57,8 @@ def judge(results: Path, name: str, question: Question, answer: Answer) -> Recor
         **judged(problem, placement, PLACEBENCH.name),
         "provenance": provenance(),
     }
+    if origin.file:
+        write_graph(graph, kept_graph(results / GRID, origin.task, graph.fingerprint))
     write_record(record, np.asarray(placement.devices), cell.path(results))
     return record
 

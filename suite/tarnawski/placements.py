@@ -9,7 +9,7 @@ from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.tarnawski.coarsen import alike, coarsen
-from suite.tarnawski.workload import Origin, Split, Workload
+from suite.tarnawski.workload import Split, Workload
 
 
 def problem_of(workload: Workload) -> Problem:
