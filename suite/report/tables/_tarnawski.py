@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from suite.report.table import Section, Table
-from suite.report.tables._notes import code_note, provenance
+from suite.report.tables._notes import code_note
 
 PROVING = ("ip", "ip_contiguous", "dp")
 """Algorithms that prove something about their kind of split; they come first."""
@@ -54,7 +54,7 @@ def tarnawski_table(records: pd.DataFrame, objective: str, title: str, lead: str
             "seconds_allowed": [parameters.get("seconds") for parameters in ours["parameters"]],
         }
     )
-    notes = (*NOTES, *_limits(ours), *provenance(ours), *code_note(ours))
+    notes = (*NOTES, *_limits(ours), *code_note(ours))
     return Table(title, lead, sections, notes, data, len(ours), len(ours))
 
 
