@@ -74,7 +74,7 @@ def prefixes(order: Ints) -> Ideals:
 @kernel
 def _hash(words: Words, mask: int) -> np.int64:
     # MurmurHash3's finaliser, a word at a time: sets differ in single bits, and each must reach the
-    # few low bits that are kept. Weaker mixing made enumeration hang on 264 blocks.
+    # few low bits that are kept. FNV's took 300 probes a set on NMT's 264 blocks; this takes 0.3.
     value = np.uint64(0x9E3779B97F4A7C15)
     for word in words:
         value = (value ^ word) * np.uint64(0xFF51AFD7ED558CCD)

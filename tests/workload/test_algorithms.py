@@ -116,6 +116,12 @@ def test_dp_handles_17576_ideals_in_seconds(tmp_path):
         ask("dp", replace(question, ideals=17_575))
 
 
+def test_a_latency_program_that_would_be_too_large_is_not_built(tmp_path):
+    workload = load(tmp_path, chains(100, 10) | {"maxFPGAs": 100})
+    with pytest.raises(Unsupported, match="380,000 rows, 300,000 are allowed"):
+        ask("ip_contiguous", Question(workload, "latency"))
+
+
 def test_dp_out_of_time_answers_with_the_linearised_split(tmp_path):
     workload = load(tmp_path, chains(3, 12))
     late = ask("dp", Question(workload, "throughput", seconds=0.0))

@@ -67,8 +67,8 @@ def _kind(graph: Mapping[str, Any]) -> str:
 
 
 def _section(title: str, records: pd.DataFrame) -> Section:
-    """A row a workload, a column an algorithm."""
-    there = set(records["placer"])
+    """A row a workload, a column an algorithm that answers for any."""
+    there = set(records[records["status"] != "skipped"]["placer"])
     names = [name for name in ORDER if name in there] + sorted(there - set(ORDER))
     rows = []
     keys = records[["gpus", "task"]].drop_duplicates().sort_values(["gpus", "task"])
@@ -77,7 +77,8 @@ def _section(title: str, records: pd.DataFrame) -> Section:
         sizes = [str(here["graph"].iloc[0].get(name, "-")) for name in ("cpus", "blocks")]
         cells = [_cell(here[here["placer"] == name]) for name in names]
         bound = here[~here["placer"].isin(["dp", "ip_contiguous"])]["lower_bound"].max() * 1e3
-        rows.append((str(task), str(gpus), *sizes, *cells, f"{bound:,.2f}"))
+        least = f"{bound:,.2f}" if bound == bound else "-"
+        rows.append((str(task), str(gpus), *sizes, *cells, least))
     return Section(title, ("workload", "GPUs", "CPUs", "blocks", *names, "bound"), tuple(rows))
 
 
@@ -86,7 +87,7 @@ def _cell(records: pd.DataFrame) -> str:
     found = records[records["status"].isin(["ok", "oom"])]
     if found.empty:
         return "-" if records.empty or records["status"].iloc[0] == "skipped" else "error"
-    best = found.loc[found["step_time"].idxmin()]
+    best = found.sort_values("step_time", kind="stable").iloc[0]
     value, bound = best["step_time"] * 1e3, best["lower_bound"] * 1e3
     text = f"{value:,.2f}"
     if best["status"] == "oom":
