@@ -32,10 +32,13 @@ def load(folder, data, **units):
 
 
 @st.composite
-def documents(draw, most=6, training=True):
-    """Random DAGs, some with a mirrored backward pass, some short of memory."""
+def documents(draw, most=6):
+    """Random DAGs, some with a mirrored backward pass, some short of memory.
+
+    In some, backward nodes read what the forward ones made.
+    """
     n = draw(st.integers(2, most))
-    train = training and draw(st.booleans())
+    train, joined = draw(st.booleans()), draw(st.booleans())
     whole = st.integers(0, 8)
     nodes, edges = [], []
     for v in range(n):
@@ -53,5 +56,7 @@ def documents(draw, most=6, training=True):
                 edges.append(edge(u, v, costs[u]))
                 if train:
                     edges.append(edge(100 + v, 100 + u, costs[n + v]))
+    if train and joined:
+        edges += [edge(u, 100 + v, costs[u]) for u in range(n) for v in range(u, min(u + 2, n))]
     accelerators, cpus = draw(st.integers(1, 2)), draw(st.integers(1, 2))
     return document(nodes, edges, accelerators, cpus, draw(st.sampled_from([4, 8, 1000])))

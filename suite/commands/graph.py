@@ -1,13 +1,23 @@
-"""placebench graph: how large a model's graph is."""
+"""placebench graph: how large a model's graph is; the graph as JSON, or coarsened by its blocks."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import MODELS, Subparsers, add_model_arguments, command, model_of
+from suite.commands._common import (
+    MODELS,
+    Subparsers,
+    add_problem_arguments,
+    command,
+    count,
+    model_of,
+    problem_of,
+)
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
@@ -18,18 +28,37 @@ def add(parsers: Subparsers) -> None:
     parser = command(
         parsers,
         "graph",
-        "Print a graph's size beside the paper's, or write it as JSON.",
+        "Print a graph's size beside the paper's, write it as JSON, or coarsened by its blocks.",
         "  placebench graph nmt_8\n  placebench graph rnnlm --json > rnnlm.json\n"
+        "  placebench graph nmt_2 --workload nmt_2_training.json\n"
+        "  placebench graph nmt_2 --gpus 4 --workload nmt_2_inference.json --inference\n"
         "  placebench graph my_package.net:step\n" + MODELS,
     )
-    add_model_arguments(parser)
+    add_problem_arguments(parser)
     parser.add_argument("--json", action="store_true", help="write the graph as JSON to stdout")
+    parser.add_argument(
+        "--workload",
+        type=Path,
+        metavar="FILE",
+        help="write the blocks, with times on the machine, for placebench workload"
+        " (docs/workloads.md)",
+    )
+    parser.add_argument(
+        "--inference", action="store_true", help="of --workload: the forward pass alone"
+    )
+    parser.add_argument(
+        "--cpus", type=count, help="of --workload: CPUs that may be used (the machine's)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts, or the graph."""
     from suite.formats.graph_json import graph_to_json
 
+    if arguments.workload is not None:
+        return _write_workload(arguments)
+    if arguments.inference or arguments.cpus is not None:
+        raise InputError("--inference and --cpus go with --workload FILE; add it")
     loaded = model_of(arguments)
     if arguments.json:
         json.dump(graph_to_json(loaded.graph), sys.stdout, indent=1)
@@ -37,6 +66,37 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for label, value in _facts(loaded):
         print(f"{label:34} {value}")
+    return 0
+
+
+def _write_workload(arguments: argparse.Namespace) -> int:
+    from suite.formats.json_file import write_json
+    from suite.tarnawski.workload import Origin
+    from suite.tarnawski.writer import document
+
+    if arguments.json:
+        raise InputError("--workload writes a file, --json the graph; give one of them")
+    loaded, problem = problem_of(arguments)
+    read = arguments.graph or arguments.model
+    again = loaded.task is not None or Path(read).suffix in (".json", ".npz")
+    origin = Origin(
+        loaded.task or (problem.graph.name if again else ""),
+        "" if loaded.task is not None else str(read),
+        arguments.machine,
+        len(problem.machine.gpus),
+        arguments.inference,
+        problem.fingerprint,
+    )
+    if arguments.cpus is not None and arguments.cpus > len(problem.machine.cpus):
+        raise InputError(f"machine {problem.machine.name} has {len(problem.machine.cpus)} CPUs")
+    data = document(problem, origin, arguments.cpus)
+    write_json(data, arguments.workload)
+    print(
+        f"wrote {arguments.workload}: {problem.graph.n_ops:,} operations in"
+        f" {len({node['colorClass'] for node in data['nodes']}):,} blocks,"
+        f" {len(data['nodes']):,} nodes, {len(data['edges']):,} edges;"
+        f" {data['maxFPGAs']} accelerators of {data['maxSizePerFPGA'] / 1e9:.2f} GB"
+    )
     return 0
 
 

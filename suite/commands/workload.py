@@ -20,6 +20,7 @@ EXAMPLES = """\
   placebench workload w.json --objective throughput --algorithm dp
   placebench workload w.json --objective latency --algorithm ip --seconds 60 --json
   placebench workload folder --objective throughput --algorithm all --output results
+  placebench workload nmt_2_training.json --objective latency --algorithm ip --placement p.json
 """
 
 
@@ -39,7 +40,17 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--calls", type=count, default=2, help="calls an accelerator, latency ip")
     parser.add_argument("--ideals", type=count, default=100_000, help="most ideals dp enumerates")
     parser.add_argument("--experts", type=Path, help="expert split, or folder of X_expert.json")
-    parser.add_argument("--output", type=Path, help="results folder to write records into")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="results folder to write records into; what is recorded there is not run again",
+    )
+    parser.add_argument(
+        "--placement",
+        type=Path,
+        metavar="FILE",
+        help="of a task that placebench graph coarsened: write the answer as its placement",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, a line an answer")
 
 
@@ -63,15 +74,21 @@ def run(arguments: argparse.Namespace) -> int:
     names = algorithms() if every else [arguments.algorithm]
     for name in names:
         algorithm(name)
+    paths = list(_files(arguments.path))
+    if arguments.placement is not None and (every or len(paths) > 1):
+        raise InputError("--placement writes one answer: name one workload and one algorithm")
     wrong = 0
-    for path in _files(arguments.path):
+    for path in paths:
         workload = read_workload(path, arguments.time_unit, arguments.cost_unit)
         question = _question(arguments, workload, path)
         for name in names:
+            if _kept(arguments, name, question):
+                continue
             answer: Answer | Unsupported | WrongClaim
             try:
                 answer = ask(name, question)
                 _show(arguments, question, answer)
+                _place(arguments, name, question, answer)
             except Unsupported as error:
                 answer = error
                 if not every:
@@ -85,6 +102,40 @@ def run(arguments: argparse.Namespace) -> int:
 
                 write(arguments.output, name, question, answer)
     return wrong
+
+
+def _kept(arguments: argparse.Namespace, name: str, question: Question) -> bool:
+    """Whether the answer is recorded already; a line says so."""
+    from suite.tarnawski.records import recorded
+
+    if arguments.output is None or arguments.json or arguments.placement is not None:
+        return False
+    record = recorded(arguments.output, name, question)
+    if record is not None:
+        print(f"{question.workload.name} {question.objective} {name}: recorded: {record['status']}")
+    return record is not None
+
+
+def _place(arguments: argparse.Namespace, name: str, question: Question, answer: Answer) -> None:
+    """Turn the answer back into a placement where asked; judge latency answers that are recorded.
+
+    The record of the placement comes before that of the answer, which makes the cell finished.
+    """
+    workload = question.workload
+    if arguments.placement is not None:
+        from suite.formats.interchange import write_placement
+        from suite.tarnawski.placements import problem_of, turned_back
+
+        problem = problem_of(workload)
+        placement = turned_back(problem, workload, answer.split)
+        write_placement(placement, problem, arguments.placement)
+    if arguments.output is not None and question.objective == "latency":
+        from suite.tarnawski.judged import judge
+
+        record = judge(arguments.output, name, question, answer)
+        if record is not None and not arguments.json:
+            step = f"a step of {record['step_time']:.4f} s ({record['status']})"
+            print(f"{workload.name} {name}: as a placement, {step}", flush=True)
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
+import numpy as np
+
 from suite.core.errors import InputError
 from suite.tarnawski.workload import Split, Workload
 
@@ -65,15 +67,18 @@ def _load(workload: Workload, split: Split, device: int) -> float:
     mine = split.device == device
     if device >= workload.accelerators:
         return float(workload.cpu[mine].sum())
-    crossing = {int(u) for u, v in workload.edges if mine[u] != mine[v]}
-    moved = sum(float(workload.cost[u]) for u in sorted(crossing))
-    return float(workload.accelerator[mine].sum()) + moved
+    u, v = workload.edges.T
+    crossing = np.unique(u[mine[u] != mine[v]])
+    return float(workload.accelerator[mine].sum()) + float(workload.cost[crossing].sum())
 
 
 def _latency(workload: Workload, split: Split) -> float:
     """Every accelerator call starts when its inputs are there and blocks until its outputs are."""
     calls = [_call(workload, split, node) for node in range(workload.nodes)]
-    duration, before = _durations(workload, calls), _before(workload, calls)
+    number = {call: i for i, call in enumerate(dict.fromkeys(calls))}
+    of = np.array([number[call] for call in calls])
+    apart = workload.edges[of[workload.edges[:, 0]] != of[workload.edges[:, 1]]].tolist()
+    duration, before = _durations(workload, calls, apart), _before(calls, apart)
     finish: dict[Call, float] = {}
     try:
         for call in TopologicalSorter(before).static_order():
@@ -89,23 +94,29 @@ def _call(workload: Workload, split: Split, node: int) -> Call:
     return (device, int(split.stage[node])) if device < workload.accelerators else (-1, node)
 
 
-def _durations(workload: Workload, calls: list[Call]) -> dict[Call, float]:
+def _durations(workload: Workload, calls: list[Call], apart: list[list[int]]) -> dict[Call, float]:
+    """Compute, what comes in and what goes out.
+
+    What a forward call made stays on its accelerator for the backward calls there.
+    """
     duration: dict[Call, float] = defaultdict(float)
     for node, call in enumerate(calls):
         times = workload.cpu if call[0] < 0 else workload.accelerator
         duration[call] += float(times[node])
-    crossing = {(u, calls[u], calls[v]) for u, v in workload.edges.tolist() if calls[u] != calls[v]}
-    moves = {(u, end) for u, *ends in crossing for end in ends if end[0] >= 0}
+    moves: set[tuple[int, Call]] = set()
+    for u, v in apart:
+        kept = calls[u][0] == calls[v][0] and workload.backward[v] and not workload.backward[u]
+        if not kept:
+            moves |= {(u, end) for end in (calls[u], calls[v]) if end[0] >= 0}
     for u, call in sorted(moves):
         duration[call] += float(workload.cost[u])
     return duration
 
 
-def _before(workload: Workload, calls: list[Call]) -> dict[Call, set[Call]]:
+def _before(calls: list[Call], apart: list[list[int]]) -> dict[Call, set[Call]]:
     before: dict[Call, set[Call]] = {call: set() for call in calls}
-    for u, v in workload.edges.tolist():
-        if calls[u] != calls[v]:
-            before[calls[v]].add(calls[u])
+    for u, v in apart:
+        before[calls[v]].add(calls[u])
     accelerator = sorted({call for call in calls if call[0] >= 0})
     for first, second in pairwise(accelerator):
         if first[0] == second[0]:

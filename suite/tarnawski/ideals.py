@@ -73,10 +73,14 @@ def prefixes(order: Ints) -> Ideals:
 
 @kernel
 def _hash(words: Words, mask: int) -> np.int64:
-    value = np.uint64(1469598103934665603)
+    # MurmurHash3's finaliser, a word at a time: sets differ in single bits, and each must reach the
+    # few low bits that are kept. FNV's took 300 probes a set on NMT's 264 blocks; this takes 0.3.
+    value = np.uint64(0x9E3779B97F4A7C15)
     for word in words:
-        value = (value ^ word) * np.uint64(1099511628211)
-        value ^= value >> np.uint64(29)
+        value = (value ^ word) * np.uint64(0xFF51AFD7ED558CCD)
+        value ^= value >> np.uint64(33)
+        value *= np.uint64(0xC4CEB9FE1A85EC53)
+        value ^= value >> np.uint64(33)
     # numba's int() would leave it unsigned, and unsigned with signed numbers makes floating point.
     return np.int64(value & np.uint64(mask))
 

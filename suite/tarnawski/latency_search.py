@@ -1,4 +1,4 @@
-"""Local search for latency: single moves between neighbours, one call an accelerator."""
+"""Local search for latency: single moves between neighbours, one call an accelerator and pass."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from suite.core.errors import InputError, Unsupported
 from suite.tarnawski.blocks import blocks
+from suite.tarnawski.calls import one_call_a_pass
 from suite.tarnawski.evaluator import score
-from suite.tarnawski.starts import best_start
-from suite.tarnawski.workload import Claim, Question, Split
+from suite.tarnawski.starts import best_start, passes
+from suite.tarnawski.workload import Claim, Question
 
 STARTS = ("cpu", "greedy", "dpl")
 EVALUATIONS = 1500
@@ -21,7 +22,7 @@ def search_latency(question: Question) -> Claim:
     Unsupported when no split is known that fits into memory with one call an accelerator.
     """
     workload = question.workload
-    known = best_start(question, STARTS)
+    known = best_start(question, STARTS, passes(workload))
     parts = blocks(workload, contiguous=True, merge=False)
     if known is None:
         raise Unsupported("no split is known that fits into memory")
@@ -37,9 +38,9 @@ def search_latency(question: Question) -> Claim:
         if moved[block] == device[block] or moved[block] >= workload.devices:
             continue
         try:
-            found = score(workload, parts.split(moved), "latency")
+            found = score(workload, one_call_a_pass(workload, moved[parts.of]), "latency")
         except InputError:
             continue
         if not found.oom and found.objective <= best:
             device, best = moved, found.objective
-    return Claim(Split.of(device[parts.of]), "feasible", best)
+    return Claim(one_call_a_pass(workload, device[parts.of]), "feasible", best)

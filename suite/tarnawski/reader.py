@@ -12,7 +12,7 @@ import numpy as np
 
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
-from suite.tarnawski.workload import Floats, Split, Workload
+from suite.tarnawski.workload import Floats, Origin, Split, Workload
 
 MILLISECONDS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
 """Units of time that a file may be in, in ms."""
@@ -43,6 +43,7 @@ class _Document(TypedDict, total=False):
     maxFPGAs: float
     maxCPUs: float
     maxSizePerFPGA: float
+    placebench: dict[str, Any]
 
 
 def read_workload(path: Path, time_unit: str = "ms", cost_unit: str = "ms") -> Workload:
@@ -122,6 +123,7 @@ def _workload(path: Path, data: _Document, time: float, unit: float) -> Workload
         _whole(data["maxCPUs"], "maxCPUs", path),
         float(_numbers([data], "maxSizePerFPGA", path)[0]),
         _bandwidth(links, unit),
+        Origin(**data["placebench"]) if "placebench" in data else None,
     )
     if not workload.devices:
         raise InputError(f"{path} has no device; set maxFPGAs or maxCPUs")

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from suite.bench.cell import Cell
 from suite.bench.made_by import code_of_modules
 from suite.bench.provenance import provenance
-from suite.bench.record import FORMAT, Record, write_record
+from suite.bench.record import FORMAT, Record, finished, write_record
+from suite.core.arrays import digest
 from suite.core.errors import Unsupported
 from suite.tarnawski.evaluator import WrongClaim
 from suite.tarnawski.run import Answer
@@ -61,31 +63,50 @@ def write(
     results: Path, name: str, question: Question, answer: Answer | Unsupported | WrongClaim
 ) -> Path:
     """Write ``tarnawski_OBJECTIVE/workload/Kgpu/WORKLOAD/ALGORITHM/seedN.json``, give its path."""
-    workload = question.workload
-    cell = {
-        "grid": f"tarnawski_{question.objective}",
-        "machine": MACHINE,
-        "gpus": workload.accelerators,
-        "task": workload.name,
-        "placer": name,
-        "seed": question.seed,
-    }
     record: Record = {
         "format": FORMAT,
-        "cell": cell,
+        "cell": _cell(name, question).as_dict(),
         "backend": BACKEND,
         "semantics": f"tarnawski-{question.objective}",
+        "fingerprint": fingerprint(question),
         "parameters": {"gap": question.gap, "seconds": question.seconds, "calls": question.calls},
         **_outcome(answer),
-        "code": code_of_modules(f"suite.tarnawski.algorithms.{name}", "suite.tarnawski.evaluator"),
+        "code": answer_code(name),
         "graph": _graph(question),
         "provenance": provenance(),
     }
-    folder = results / str(cell["grid"]) / MACHINE / f"{workload.accelerators}gpu"
-    path = folder / workload.name / name / f"seed{question.seed}.json"
+    path = _cell(name, question).path(results)
     devices = answer.split.device if isinstance(answer, Answer) else None
     write_record(record, devices, path)
     return path
+
+
+def recorded(results: Path, name: str, question: Question) -> Record | None:
+    """The record of the same question, made by today's code; None where there is none.
+
+    What ended in an error is asked again.
+    """
+    path = _cell(name, question).path(results)
+    return finished(path, fingerprint(question), answer_code(name)["digest"])[0]
+
+
+def fingerprint(question: Question) -> str:
+    """16 hexadecimal digits of all that decides an answer but the code."""
+    w, expert = question.workload, question.expert
+    arrays = (w.ids, w.cpu, w.accelerator, w.size, w.backward, w.colour, w.edges, w.cost)
+    limits = (w.name, w.accelerators, w.cpus, w.memory, question.objective, question.gap)
+    options = (question.seconds, question.seed, question.calls, question.ideals)
+    return digest([*arrays, *limits, *options, *(() if expert is None else (expert.device,))])
+
+
+def _cell(name: str, question: Question) -> Cell:
+    workload, grid = question.workload, f"tarnawski_{question.objective}"
+    return Cell(grid, MACHINE, workload.accelerators, workload.name, name, question.seed)
+
+
+def answer_code(name: str) -> Record:
+    """The field ``code`` of an algorithm's records."""
+    return code_of_modules(f"suite.tarnawski.algorithms.{name}", "suite.tarnawski.evaluator")
 
 
 def _outcome(answer: Answer | Unsupported | WrongClaim) -> dict[str, Any]:
@@ -107,7 +128,9 @@ def _graph(question: Question) -> dict[str, Any]:
     workload = question.workload
     rate = workload.bandwidth
     return {
+        "origin": None if workload.origin is None else workload.origin.as_dict(),
         "nodes": workload.nodes,
+        "blocks": int(workload.colour.max()) + 1,
         "edges": len(workload.edges),
         "cpus": workload.cpus,
         "memory": workload.memory,

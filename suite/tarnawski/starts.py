@@ -7,7 +7,12 @@ from collections.abc import Iterable
 from suite.core.errors import InputError, Unsupported
 from suite.tarnawski.calls import calls
 from suite.tarnawski.evaluator import score
-from suite.tarnawski.workload import Question, Split
+from suite.tarnawski.workload import Question, Split, Workload
+
+
+def passes(workload: Workload) -> int:
+    """Two where the workload trains, else one."""
+    return 1 + int(workload.backward.any())
 
 
 def best_start(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,27 @@ from numpy.typing import NDArray
 from suite.core.arrays import Ints
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a workload of ours was coarsened from."""
+
+    task: str
+    """A task of ``models/``, or the name of a graph; empty for models read in other ways."""
+    file: str
+    """The graph file; of a model read in another way, what it is; empty for a task."""
+    machine: str
+    """Its name or TOML file."""
+    gpus: int
+    inference: bool
+    """Whether the workload is the forward pass alone."""
+    fingerprint: str
+    """That of the problem."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the file."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -39,6 +61,8 @@ class Workload:
     """Bytes of one accelerator."""
     bandwidth: float
     """Bytes per second that costs and sizes of the edges imply (median), NaN without sizes."""
+    origin: Origin | None = None
+    """The task that ``placebench graph`` coarsened; None: not one of ours."""
 
     @property
     def nodes(self) -> int:

@@ -14,6 +14,7 @@ from small_workloads import document, documents, edge, load, node
 
 from suite.core.errors import InputError, Unsupported
 from suite.tarnawski.algorithms import dp
+from suite.tarnawski.calls import one_call_a_pass
 from suite.tarnawski.evaluator import WrongClaim, contiguous, score
 from suite.tarnawski.run import algorithms, ask
 from suite.tarnawski.workload import Claim, Question, Split
@@ -27,11 +28,11 @@ def read(data):
 
 
 def brute(workload, objective, line):
-    """The best split that fits, among contiguous ones (``line``) or all with one call each."""
+    """The best split that fits, among contiguous ones (``line``) or all with one call a pass."""
     best = inf
     classes = int(workload.colour.max()) + 1
     for device in itertools.product(range(workload.devices), repeat=classes):
-        split = Split.of(np.array(device)[workload.colour])
+        split = one_call_a_pass(workload, np.array(device)[workload.colour])
         try:
             found = score(workload, split, objective)
         except InputError:
@@ -67,7 +68,7 @@ def test_ip_equals_brute_force(data):
 
 
 @SLOW
-@given(documents(most=5, training=False))
+@given(documents(most=4))
 def test_latency_ip_equals_brute_force(data):
     workload = read(data)
     best = brute(workload, "latency", False)
@@ -113,6 +114,12 @@ def test_dp_handles_17576_ideals_in_seconds(tmp_path):
     assert 12.5 <= answer.objective <= 14
     with pytest.raises(Unsupported, match="17,575 ideals"):
         ask("dp", replace(question, ideals=17_575))
+
+
+def test_a_latency_program_that_would_be_too_large_is_not_built(tmp_path):
+    workload = load(tmp_path, chains(100, 10) | {"maxFPGAs": 100})
+    with pytest.raises(Unsupported, match="380,000 rows, 300,000 are allowed"):
+        ask("ip_contiguous", Question(workload, "latency"))
 
 
 def test_dp_out_of_time_answers_with_the_linearised_split(tmp_path):

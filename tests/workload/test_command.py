@@ -3,13 +3,18 @@
 import json
 
 import pytest
-from command_line import placebench
+from command_line import SMOKE_GRAPH, placebench
 from small_workloads import document, edge, node
 
 from suite.bench.verify import verify
 from suite.cli import main
+from suite.core.problem import Problem
+from suite.formats.interchange import read_graph, read_placement
+from suite.formats.machine_toml import load_machine
 from suite.report.load_records import load_records
+from suite.report.tables.tarnawski_placements import table as placements_table
 from suite.report.tables.tarnawski_throughput import table
+from suite.simulator.reference import simulate
 
 CHAIN = document([node(i, size=1) for i in range(4)], [edge(i, i + 1) for i in range(3)])
 
@@ -21,6 +26,13 @@ def chain(tmp_path):
     path.parent.mkdir()
     path.write_text(json.dumps(CHAIN))
     return path
+
+
+def refused(arguments, capsys):
+    """The one line that a refusal prints."""
+    assert main(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
 
 
 def test_an_answer_says_all_that_was_asked(chain, capsys):
@@ -44,16 +56,97 @@ def test_a_folder_of_workloads_becomes_a_table(chain, tmp_path, capsys):
     assert "layer_chain throughput expert: 3.5 ms" in capsys.readouterr().out
     records = load_records(results)
     page = table(records, records.iloc[:0])
-    rows = {row[2]: row[3:7] for row in page.sections[0].rows}
-    assert rows["dp"] == ("2.500", "2.500", "0.0 %", "optimal")
-    assert rows["cpu"][0] == "40.000"
+    (section,) = page.sections
+    row = dict(zip(section.header, section.rows[0], strict=True))
+    assert row["dp"] == "2.50 (optimal)"
+    assert (row["cpu"], row["expert"], row["GPUs"], row["blocks"]) == ("40.00", "3.50", "2", "4")
     assert page.found == page.expected == len(records)
     assert list(verify(results)) == []
 
 
-def test_without_records_the_table_says_so(tmp_path):
+def test_what_is_recorded_is_not_run_again(chain, tmp_path, capsys):
+    results = tmp_path / "results"
+    options = ["--algorithm", "dpl", "--output", str(results)]
+    assert main(["workload", str(chain), *options]) == 0
+    (record,) = results.rglob("seed0.json")
+    before = record.read_bytes()
+    capsys.readouterr()
+    assert main(["workload", str(chain), *options]) == 0
+    assert capsys.readouterr().out == "layer_chain throughput dpl: recorded: ok\n"
+    assert record.read_bytes() == before
+    # Another workload of the same name is another question.
+    chain.write_text(json.dumps(CHAIN | {"maxFPGAs": 2, "maxSizePerFPGA": 3}))
+    assert main(["workload", str(chain), *options]) == 0
+    assert "dpl: 2.5 ms" in capsys.readouterr().out
+
+
+def test_without_records_there_is_nothing_to_write(tmp_path):
     records = load_records(tmp_path)
-    assert table(records, records).sections[0].rows[0][0] == "no records"
+    assert (table(records, records).found, table(records, records).sections) == (0, ())
+
+
+@pytest.fixture
+def coarse(tmp_path):
+    """The smoke graph's blocks."""
+    path = tmp_path / "tiny_training.json"
+    assert main(["graph", "--graph", str(SMOKE_GRAPH), "--gpus", "2", "--workload", str(path)]) == 0
+    return path
+
+
+def test_a_coarsened_graph_is_split_placed_and_judged(coarse, tmp_path, capsys):
+    placement, results = tmp_path / "p.json", tmp_path / "results"
+    options = ["--objective", "latency", "--algorithm", "greedy", "--output", str(results)]
+    asked = ["workload", str(coarse), *options]
+    assert main([*asked, "--placement", str(placement)]) == 0
+    assert "as a placement, a step of" in capsys.readouterr().out
+    graph, k40 = read_graph(SMOKE_GRAPH), load_machine("k40").with_gpus(2)
+    problem = Problem.create(graph, k40)
+    devices = read_placement(placement, problem).devices
+    records = load_records(results)
+    judged = records[records["grid"] == "tarnawski_placements"].iloc[0]
+    assert judged["step_time"] == simulate(problem, devices).step_time
+    # Greedy fills one GPU: nothing overlaps and nothing moves, and the cost model is exact.
+    assert judged["planner"]["promised"] == pytest.approx(judged["step_time"], rel=1e-4)
+    assert [why for _, why in verify(results)] == [""]
+    page = placements_table(records, records.iloc[:0])
+    assert page.sections[1].rows[0][:2] == ("tiny", "2")
+    assert f"{judged['step_time']:.3f}" in page.sections[1].rows[0][2]
+
+
+def test_a_workload_of_another_graph_is_not_placed(coarse, tmp_path, capsys):
+    data = json.loads(coarse.read_text())
+    data["placebench"]["fingerprint"] = "0" * 16
+    coarse.write_text(json.dumps(data))
+    placement = tmp_path / "p.json"
+    asked = ["workload", str(coarse), "--algorithm", "dpl", "--placement", str(placement)]
+    assert refused(asked, capsys).endswith("write it again with placebench graph")
+    assert not placement.exists()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "message"),
+    [("all", "one workload and one algorithm"), ("dpl", "is no task of placebench")],
+)
+def test_an_answer_that_cannot_be_placed_is_one_line(chain, algorithm, message, tmp_path, capsys):
+    placement = tmp_path / "p.json"
+    asked = ["workload", str(chain), "--algorithm", algorithm, "--placement", str(placement)]
+    assert message in refused(asked, capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--inference"], "go with --workload FILE"),
+        (["--workload", "w.json", "--json"], "give one of them"),
+        (["--workload", "w.json", "--cpus", "2"], "machine k40 has 1 CPUs"),
+    ],
+)
+def test_what_a_graph_cannot_be_written_as_is_one_line(
+    arguments, message, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(["graph", "--graph", str(SMOKE_GRAPH), *arguments], capsys)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

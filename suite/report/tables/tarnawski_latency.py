@@ -10,7 +10,9 @@ from suite.report.tables._tarnawski import tarnawski_table
 TITLE = "Latency on workloads of Tarnawski et al."
 LEAD = """\
 Milliseconds until one sample is through, lower is better: each accelerator's call waits for all
-its inputs and blocks until its outputs are moved; CPUs are unlimited."""
+its inputs and blocks until its outputs are moved; CPUs are unlimited where there are any. The
+latency of training, with calls for the forward and for the backward pass, is ours: the paper's is
+that of inference. A sample is a minibatch for tasks of placebench."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:

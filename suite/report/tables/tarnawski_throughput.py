@@ -10,7 +10,8 @@ from suite.report.tables._tarnawski import tarnawski_table
 TITLE = "Largest load on workloads of Tarnawski et al."
 LEAD = """\
 Milliseconds per sample of the busiest device in a pipeline, lower is better: time of its nodes
-and, on accelerators, of every output that crosses its boundary."""
+and, on accelerators, of every output that crosses its boundary. A sample is a minibatch for tasks
+of placebench."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
