@@ -13,6 +13,9 @@ from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Mac
 from suite.core.paths import MACHINES, cache_folder
 from suite.core.units import parse_bytes
 
+SPREAD = "spread"
+"""What devices and links may say beside their figures (:mod:`suite.formats.machine_spread`)."""
+
 
 def machine_folders() -> tuple[Path, ...]:
     """Where machines are looked for by name: those of placebench, then profiles of this host."""
@@ -100,7 +103,7 @@ def _each(table: Mapping[str, object], where: str) -> list[Mapping[str, object]]
 
 
 def _device(table: Mapping[str, object], where: str) -> Device:
-    known = {f.name for f in fields(Device)}
+    known = {f.name for f in fields(Device)} | {SPREAD}
     for key in table.keys() - known:
         words = ", ".join(sorted({*known, "count"}))
         raise InputError(f"{where}: a device has no {key!r}; known: {words}")
@@ -123,7 +126,7 @@ def _device(table: Mapping[str, object], where: str) -> Device:
 
 def _link(table: Mapping[str, object], where: str) -> Link:
     optional = {"send_overhead", "receive_overhead", "copy_bandwidth"}
-    known = {"from", "to", "bandwidth", "latency", "channel", "name"} | optional
+    known = {"from", "to", "bandwidth", "latency", "channel", "name", SPREAD} | optional
     for key in table.keys() - known:
         raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")
     here = f"{where}: link {table.get('from', 'any')} -> {table.get('to', 'any')}"
