@@ -39,7 +39,7 @@ from suite.execution.contest import contest
 from suite.execution.measurement import Backend, Step
 from suite.formats.json_file import read_json, write_json
 from suite.report.table import Section
-from suite.search.best_answers import BestAnswers, Remembering
+from suite.search.best_answers import BestAnswers, Remembering, candidates
 from suite.search.placer import Search
 from suite.search.registry import make_placer
 from suite.simulator.compiled.judge import Simulator
@@ -96,8 +96,8 @@ def collect(problem: Problem, task: str, seed: int, settings: Settings) -> tuple
         search = Search(problem, Remembering(judge, best), seed, settings.evaluations)
         answer = make_placer("annealing", {}).place(problem, search)
         seconds[who] = search.elapsed
-        for devices in [np.asarray(answer.devices), *best.placements][: settings.count]:
-            pool.add(who, devices)
+        for one in candidates(problem, answer, best):
+            pool.add(who, np.asarray(one.placement.devices))
         print(f"{task} seed {seed}: judged by {who}, {seconds[who]:.0f} s", file=sys.stderr)
     for name in OTHERS:
         try:
