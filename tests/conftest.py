@@ -9,6 +9,7 @@ from suite.core.paths import cache_folder
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
 COMPILED_ALIKE = (
     *("suite/simulator/", "test_rescore", "test_annealing", "test_patterns"),
+    *("test_robust_judge", "test_best_answers"),
     *("[annealing", "[restarts"),
 )
 """Parts of the names of tests that need the same kernels, which take a minute to compile."""

@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from suite.core.errors import InputError
+from suite.core.uncertainty import Judging
+
 SIMULATOR = "simulator"
 START_UP = 3600.0
 """Seconds that a real run's processes and its first step may take."""
@@ -47,6 +50,28 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class MeasureTop:
+    """That the best answers of a search are run for real, and the fastest is the answer."""
+
+    count: int
+    """How many, the placer's own answer among them."""
+    rounds: int = 3
+    """How often each is run."""
+    apart: float = 0.02
+    """Share of the operations by which two of them differ at least, devices of one kind renamed:
+    what a search finds last is many times the same but for one operation."""
+
+    def __post_init__(self) -> None:
+        """Refuse counts below one and what is no share (InputError)."""
+        if self.count < 1 or self.rounds < 1:
+            raise InputError(
+                f"measure-top: {self.count} answers, {self.rounds} rounds; give one at least"
+            )
+        if not 0 <= self.apart < 1:
+            raise InputError(f"measure-top: apart is {self.apart}; give a share from 0 to below 1")
+
+
+@dataclass(frozen=True)
 class Job:
     """A cell with all that its grid fixes for it."""
 
@@ -70,10 +95,16 @@ class Job:
     """The servers of backend ``cluster``; None: those of this host."""
     expose: bool = False
     """Whether those servers may be reached from other hosts."""
+    judge: Judging | None = None
+    """What the search is judged by; None: a simulation on the machine as it is."""
+    measure_top: MeasureTop | None = None
+    """Whether the best answers are run for real before there is one; None: they are not."""
 
     @property
     def limit(self) -> float | None:
         """Seconds after which its process is stopped, whatever it does; None: never."""
         if self.timeout is None or self.backend == SIMULATOR:
             return self.timeout
-        return 2 * self.timeout + START_UP
+        top = self.measure_top
+        runs = 0 if top is None else top.count * top.rounds
+        return (2 + runs) * self.timeout + START_UP

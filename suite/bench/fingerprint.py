@@ -6,9 +6,10 @@ import json
 from dataclasses import MISSING, asdict, fields, is_dataclass
 
 from suite.bench.cell import SIMULATOR, Job
-from suite.bench.load_problem import timed_graph
+from suite.bench.load_problem import named_task, timed_graph
 from suite.bench.record import FORMAT
 from suite.core.arrays import digest
+from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
 from suite.search.placer import Placer
 from suite.search.registry import make_placer
@@ -34,7 +35,22 @@ def fingerprint(job: Job) -> str:
         "seconds": job.max_seconds,
         "seed": job.base_seed,
     }
+    # What came later counts where it is used: older records keep their fingerprints.
+    if job.judge is not None:
+        settings["judge"] = [asdict(job.judge), recorded_spread(job)]
+    if job.measure_top is not None:
+        settings["measure_top"] = asdict(job.measure_top)
     return digest([json.dumps(settings, sort_keys=True)])
+
+
+def recorded_spread(job: Job) -> str:
+    """The fingerprint of the uncertainty that the cell's machine records, where that is asked for.
+
+    InputError where the machine records none.
+    """
+    if job.judge is None or job.judge.spread is not None:
+        return ""
+    return load_spread(job.cell.machine, named_task(job)).fingerprint
 
 
 def semantics(job: Job) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.bench.cell import Cell, Job
+from suite.bench.cell import Cell, Job, MeasureTop
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS
+from suite.core.uncertainty import Judging
 from suite.formats.machine_toml import known_machines, load_machine
 from suite.formats.schema import Fields, check_fields
 from suite.search.registry import lookup, make_placer, task, unknown
@@ -130,7 +131,21 @@ _GRID: Fields = {
     "budget": (dict,),
 }
 _TASK: Fields = {"name": (str,), "gpus": (int,), "graph": (str,)}
-_PLACER: Fields = {"name": (str,), "label": (str,), "seeds": (int,), "parameters": (dict,)}
+_PLACER: Fields = {
+    "name": (str,),
+    "label": (str,),
+    "seeds": (int,),
+    "parameters": (dict,),
+    "judge": (dict,),
+    "measure_top": (dict,),
+}
+_JUDGE: Fields = {
+    "score": (str,),
+    "machines": (int,),
+    "spread": (int, float),
+    "seed": (int,),
+}
+_MEASURE_TOP: Fields = {"count": (int,), "rounds": (int,), "apart": (int, float)}
 _BUDGET: Fields = {"evaluations": (int,), "seconds": (int, float), "timeout": (int, float)}
 
 
@@ -146,19 +161,21 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     placers = list(_placers(table))
     jobs = [
         Job(
-            Cell(path.stem, table["machine"], gpus, name, label, number),
-            placer,
-            parameters,
+            Cell(path.stem, table["machine"], gpus, name, entry.label, number),
+            entry.name,
+            entry.parameters,
             graph_file,
             base,
             budget.get("evaluations"),
             budget.get("seconds"),
             budget.get("timeout"),
             semantics.name,
+            judge=entry.judge,
+            measure_top=entry.measure_top,
         )
         for name, gpus, graph_file in _tasks(table, path)
-        for label, placer, parameters, seeds in placers
-        for number in range(seeds)
+        for entry in placers
+        for number in range(entry.seeds)
     ]
     _check_distinct(jobs)
     return jobs
@@ -180,8 +197,20 @@ def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str
             yield name, gpus, str(path.absolute().parent / entry["graph"])
 
 
-def _placers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any], int]]:
-    """Yield label, name, parameters and number of seeds of every placer."""
+@dataclass(frozen=True)
+class _Placer:
+    """One [[placer]] table."""
+
+    label: str
+    name: str
+    parameters: Mapping[str, Any]
+    seeds: int
+    judge: Judging | None
+    measure_top: MeasureTop | None
+
+
+def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
+    """Yield every placer."""
     for i, entry in enumerate(table["placer"]):
         check_fields(entry, _PLACER, ("name",), f"placer {i}")
         parameters, seeds = entry.get("parameters", {}), entry.get("seeds", 1)
@@ -191,7 +220,17 @@ def _placers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, 
             raise InputError(f"placer {entry['name']}: seeds is {seeds}; give >= 1")
         if not re.fullmatch(r"\w+", label):
             raise InputError(f"placer {i}: {label!r} cannot name a folder; use letters and digits")
-        yield label, entry["name"], parameters, seeds
+        judge, top = entry.get("judge"), entry.get("measure_top")
+        check_fields(judge or {}, _JUDGE, (), f"placer {i}: judge")
+        check_fields({"count": 1} if top is None else top, _MEASURE_TOP, ("count",), "measure_top")
+        yield _Placer(
+            label,
+            entry["name"],
+            parameters,
+            seeds,
+            None if judge is None else Judging(**judge),
+            None if top is None else MeasureTop(**top),
+        )
 
 
 def _check_distinct(jobs: list[Job]) -> None:

@@ -12,6 +12,9 @@ from suite.bounds.lower_bound import lower_bound
 from suite.core.arrays import Ints
 from suite.core.placement import Placement
 from suite.core.problem import Problem
+from suite.core.uncertainty import Judging, Spread
+from suite.formats.machine_spread import load_spread
+from suite.search.robust_judge import RobustJudge
 from suite.simulator.channels import channels_of
 from suite.simulator.compiled.judge import Simulator
 from suite.simulator.semantics import PRESETS, preset
@@ -28,6 +31,22 @@ def simulators(problem: Problem) -> Mapping[str, Simulator]:
     Raises InputError for a problem that the simulator cannot count.
     """
     return {name: Simulator(problem, semantics=rules) for name, rules in PRESETS.items()}
+
+
+@lru_cache(maxsize=2)
+def robust_judge(
+    problem: Problem, machine: str, task: str | None, settings: Judging, semantics: str
+) -> RobustJudge:
+    """The judge of a problem on several machines, drawn from the uncertainty of ``machine``.
+
+    ``task`` names the problem's, whose operations were measured; None: none were. Raises InputError
+    where that machine records no uncertainty and the settings state none.
+    """
+    if settings.spread is None:
+        spread = load_spread(machine, task)
+    else:
+        spread = Spread.uniform(problem, settings.spread)
+    return RobustJudge(problem, spread, settings, preset(semantics))
 
 
 bound_of = lru_cache(maxsize=2)(lower_bound)

@@ -52,6 +52,11 @@ def problem_of(job: Job) -> Problem:
     return make_problem(cell.task, cell.machine, cell.gpus, job.graph_file)
 
 
+def named_task(job: Job) -> str | None:
+    """The task of ``models/`` that a job is of; None: its graph is a file."""
+    return job.cell.task if job.graph_file is None else None
+
+
 def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:
     """The human expert's device of every operation, int32[ops]; None on a single CPU.
 

@@ -40,6 +40,10 @@ UNCOUNTED = (
 """Modules whose changes leave a record as it is. Search itself, its rules and its clock, counts."""
 PROTOCOL = ("suite.execution.backends", "suite.execution.measurement")
 """How placements are run for real."""
+ROBUST = ("suite.search.robust_judge",)
+"""What judges a search on several machines."""
+CHOOSING = ("suite.search.best_answers", "suite.execution.contest")
+"""What chooses among the best answers of a search by running them."""
 
 
 def code_of(job: Job) -> Record:
@@ -51,6 +55,8 @@ def code_of(job: Job) -> Record:
     roots = placer_modules(job.placer, make_placer(job.placer, job.parameters))
     if job.backend != SIMULATOR:
         roots += PROTOCOL
+    roots += ROBUST if job.judge is not None else ()
+    roots += CHOOSING if job.measure_top is not None else ()
     told = _parts(*roots)
     read = attributes(*_sources(roots))
     if {"expert", "groups"} & read:

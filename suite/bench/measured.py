@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from suite.bench.cell import Job
+from suite.bench.measure_top import measure
 from suite.bench.record import Record
 from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.execution.backends import open_backend
 from suite.execution.measurement import Measurement, Step, Timing
+from suite.search.best_answers import BestAnswers, candidates
 
 
 def measured(job: Job, problem: Problem, placement: Placement, simulated: Record) -> Record:
@@ -42,6 +44,21 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
         "placement_hash": placement.hash,
         "simulated": {name: simulated[name] for name in kept},
     }
+
+
+def fastest(
+    job: Job, problem: Problem, answer: Placement, best: BestAnswers
+) -> tuple[Placement, Record]:
+    """Run the best answers of a job's search; the fastest, and what the record says of them.
+
+    Raises InputError where this host cannot be the cell's machine.
+    """
+    cell, settings = job.cell, job.measure_top
+    assert settings is not None
+    backend = open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
+    asked = candidates(problem, answer, best)
+    found = measure(asked, backend, _step(job, problem), settings, job.timeout)
+    return found.placement, found.as_record()
 
 
 def _step(job: Job, problem: Problem) -> Step:

@@ -11,6 +11,7 @@ from suite.bench.load_problem import kept_graph, make_problem
 from suite.bench.record import Record, read_record, records_below
 from suite.core.errors import InputError
 from suite.core.problem import Problem
+from suite.core.uncertainty import Judging
 from suite.search.registry import placer_class
 
 Outcome = Callable[[Record, Path], str]
@@ -66,6 +67,7 @@ def recorded_job(record: Record, path: Path) -> Job:
             record["budget"]["seconds"],
             None,
             record["semantics"],
+            judge=Judging(**record["judge"]) if "judge" in record else None,
         )
     except (KeyError, TypeError, IndexError):
         raise InputError("the record does not say how it was made; run the cell again") from None

@@ -11,8 +11,8 @@ import numpy as np
 
 from suite.bench.cell import SIMULATOR, Job
 from suite.bench.fingerprint import fingerprint, semantics
-from suite.bench.judge import bound_of, judged, simulators
-from suite.bench.load_problem import problem_of
+from suite.bench.judge import bound_of, judged, robust_judge, simulators
+from suite.bench.load_problem import named_task, problem_of
 from suite.bench.made_by import code_of
 from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record
@@ -21,6 +21,8 @@ from suite.core.cores import my_share
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
+from suite.core.scores import Judge
+from suite.search.best_answers import BestAnswers, Remembering
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
@@ -47,12 +49,16 @@ def run(
         record["parameters"] = asdict(placer)  # type: ignore[call-overload]
         simulators(problem)  # a problem that the simulator cannot count is no placement's fault
         blame = "invalid"
-        placement, cost = _placed(job, problem, placer, journal or Journal(), saved)
+        placement, cost, best = _placed(job, problem, placer, journal or Journal(), saved)
         checked = Placement.of(problem, placement.devices)
         blame = "error"
+        if best is not None:
+            from suite.bench.measured import fastest
+
+            checked, cost["measured_top"] = fastest(job, problem, checked, best)
         simulated = judged(problem, checked, job.semantics)
         devices = np.asarray(checked.devices)
-        record |= cost | _verdict(job, problem, placement, simulated)
+        record |= cost | _verdict(job, problem, checked, simulated)
     except Unsupported as reason:
         record |= {"status": "skipped", "reason": str(reason)}
     except InputError as error:
@@ -94,8 +100,8 @@ def _in_one_line(error: Exception) -> str:
 
 def _placed(
     job: Job, problem: Problem, placer: Placer, journal: Journal, saved: Checkpoint | None
-) -> tuple[Placement, Record]:
-    """Let the placer answer; return its placement and what that cost.
+) -> tuple[Placement, Record, BestAnswers | None]:
+    """Let the placer answer; return its placement, what that cost and what else was found.
 
     A placer that fails after it took up a checkpoint starts once more without: were the checkpoint
     at fault, the cell would fail for ever.
@@ -123,20 +129,34 @@ def _placed(
         "history": [[n, round(seconds, 3), best] for n, seconds, best in search.history],
         "planner": search.notes,
     }
-    return placement, cost
+    judge = search.judge
+    return placement, cost, judge.best if isinstance(judge, Remembering) else None
 
 
 def search_of(
     job: Job, problem: Problem, journal: Journal | None = None, saved: Checkpoint | None = None
 ) -> Search:
-    """The search that a job's placer gets."""
-    seed, judge = job.cell.derived_seed(job.base_seed), simulators(problem)[job.semantics]
+    """The search that a job's placer gets; InputError where its judge lacks what it needs."""
+    seed, judge = job.cell.derived_seed(job.base_seed), _judge(job, problem)
     limits = job.max_evaluations, job.max_seconds
+    top = job.measure_top
+    if top is not None:
+        best = BestAnswers(problem.machine, top.count, top.apart)
+        judge = Remembering(judge, best)
+        if saved is not None:
+            saved.memory = best
     return Search(problem, judge, seed, *limits, journal or Journal(), saved)
+
+
+def _judge(job: Job, problem: Problem) -> Judge:
+    if job.judge is None:
+        return simulators(problem)[job.semantics]
+    return robust_judge(problem, job.cell.machine, named_task(job), job.judge, job.semantics)
 
 
 def header(job: Job) -> Record:
     """The fields of a record that are known before the job runs."""
+    asked = {"judge": job.judge, "measure_top": job.measure_top}
     return {
         "format": FORMAT,
         "cell": job.cell.as_dict(),
@@ -155,6 +175,7 @@ def header(job: Job) -> Record:
         "placer": job.placer,
         "parameters": dict(job.parameters),
         "provenance": provenance(),
+        **{name: asdict(one) for name, one in asked.items() if one is not None},
     }
 
 

@@ -83,6 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
     if not jobs:
         raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")
+    for job in jobs:
+        if job.measure_top is not None and not real:
+            raise InputError(f"{job.cell.name} has measure_top; add --backend cluster or session")
     workers = cores() if arguments.workers is None else arguments.workers
     if real:  # what else runs here would be measured, too
         _check_host(jobs[0])

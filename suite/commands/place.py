@@ -5,11 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suite.commands._answers import (
+    add_answer_arguments,
+    judging_of,
+    measure_top_of,
+    measured_text,
+    robust_json,
+    robust_text,
+    step_of,
+)
 from suite.commands._common import (
     MODELS,
     Subparsers,
@@ -23,10 +33,14 @@ from suite.commands._common import (
 from suite.commands._display import Display, add_tensorboard
 
 if TYPE_CHECKING:
+    from suite.bench.cell import MeasureTop
     from suite.bench.compare import Answer, Trial
+    from suite.bench.measure_top import Measured
     from suite.bounds.lower_bound import Bound
     from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
+    from suite.core.scores import Judge
+    from suite.execution.measurement import Step
     from suite.search.placer import Placer
     from suite.simulator.compiled.judge import Simulator
 
@@ -34,6 +48,8 @@ EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
   placebench place my_package.net:step --machine h100_8 --gpus 4 --placer metis --trace trace.json
   placebench place net.keras --batch 64 --machine workstation --placer mincut
+  placebench place rnnlm_small --machine two_cores --placer annealing --judge worst --machines 5
+  placebench place rnnlm_small --machine two_cores --placer annealing --measure-top 8
   placebench place frozen.pb --machine l4_4 --input x=8,224,224,3 --fetch loss --placer gpu_only
 """
 
@@ -48,6 +64,7 @@ def add(parsers: Subparsers) -> None:
     )
     add_problem_arguments(parser)
     add_placer_arguments(parser, required=True)
+    add_answer_arguments(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -57,36 +74,89 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Place, judge, compare with the bound and the baselines."""
     placer = placer_of(arguments)
+    judging, top = judging_of(arguments), measure_top_of(arguments)
     loaded, problem = problem_of(arguments)
 
     from suite.bench.compare import Trial, compare
+    from suite.bench.judge import robust_judge
     from suite.bounds.lower_bound import lower_bound
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.interchange import write_placement
     from suite.formats.json_file import write_json
+    from suite.search.robust_judge import RobustJudge
     from suite.simulator.compiled.judge import Simulator
+    from suite.simulator.semantics import PLACEBENCH
     from suite.simulator.timeline import timeline
 
     COMPILE_TIME.announce(FIRST_USE)
     simulator = Simulator(problem)
-    answer = _answer(arguments, problem, simulator, placer)
+    judge: Judge = simulator
+    if judging is not None:
+        names = arguments.machine, loaded.task
+        judge = robust_judge(problem, *names, judging, PLACEBENCH.name)
+    if top is None:
+        answer, measured = _answer(arguments, problem, simulator, judge, placer), None
+    else:
+        step = step_of(arguments, loaded, problem)
+        answer, measured = _measured(arguments, problem, simulator, judge, placer, step, top)
     if arguments.output:
         write_placement(answer.placement, problem, arguments.output)
     if arguments.trace:
         write_json(timeline(problem, answer.placement.devices).to_chrome(), arguments.trace)
     trials = compare(problem, simulator, Trial.of(arguments.placer, answer), arguments.seed)
     bound = lower_bound(problem)
+    robust = None
+    if isinstance(judge, RobustJudge):
+        robust = robust_json(judge, answer.placement.devices)
     if arguments.json:
-        print(json.dumps(_as_json(loaded, problem, trials, bound), indent=1))
+        found = _as_json(loaded, problem, trials, bound)
+        found |= {} if robust is None else {"judge": robust}
+        found |= {} if measured is None else {"measured_top": measured.as_record()}
+        print(json.dumps(found, indent=1))
     else:
         print(_as_text(loaded, problem, trials, bound))
+        if robust is not None:
+            print(robust_text(robust))
+        if measured is not None:
+            print(measured_text(measured, lambda devices: simulator.run(devices).step_time))
         for path in filter(None, (arguments.output, arguments.trace)):
             print(f"wrote {path}")
     return 0
 
 
+def _measured(
+    arguments: argparse.Namespace,
+    problem: Problem,
+    simulator: Simulator,
+    judge: Judge,
+    placer: Placer,
+    step: Step,
+    top: MeasureTop,
+) -> tuple[Answer, Measured]:
+    """Let the placer search, run the best that it found, and answer with the fastest."""
+    from suite.bench.measure_top import measure
+    from suite.execution.backends import make_backend
+    from suite.search.best_answers import BestAnswers, Remembering, candidates
+
+    best = BestAnswers(problem.machine, top.count, top.apart)
+    where = arguments.backend or "cluster", problem.machine, arguments.cluster
+    # Opened before the search: a host that is not the machine is to be told before the hours.
+    with make_backend(*where, expose=arguments.expose) as backend:
+        answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer)
+        tell = partial(print, file=sys.stderr, flush=True)
+        asked = candidates(problem, answer.placement, best)
+        measured = measure(asked, backend, step, top, tell=tell)
+    placement = measured.placement
+    chosen = replace(answer, placement=placement, result=simulator.run(placement.devices))
+    return chosen, measured
+
+
 def _answer(
-    arguments: argparse.Namespace, problem: Problem, simulator: Simulator, placer: Placer
+    arguments: argparse.Namespace,
+    problem: Problem,
+    simulator: Simulator,
+    judge: Judge,
+    placer: Placer,
 ) -> Answer:
     """Let the placer search, and show it: on stderr where stdout is for JSON."""
     from suite.bench.compare import attempt
@@ -96,7 +166,7 @@ def _answer(
     if arguments.tensorboard:
         arguments.tensorboard.mkdir(parents=True, exist_ok=True)
     budget = arguments.evaluations, arguments.seconds
-    search = Search(problem, simulator, arguments.seed, *budget)
+    search = Search(problem, judge, arguments.seed, *budget)
     with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
         told = partial(display.searching, arguments.placer)
         search.journal = Journal(board=arguments.tensorboard, listener=told)

@@ -130,6 +130,7 @@ def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Pa
     from suite.execution.measurement import Step
     from suite.execution.profiling.op_times import OpTimes, measure_ops
     from suite.execution.profiling.samples import ROUNDS
+    from suite.execution.profiling.spreads import op_spread
     from suite.formats.measured_costs import write_op_times
 
     devices = [*machine.cpus[:1], *machine.gpus[:1]]
@@ -146,7 +147,8 @@ def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Pa
         print(f"{task} on {machine.devices[device].name}: {words}", flush=True)
     for task, graph in graphs.items():
         seconds = {machine.devices[d].kind: best[task, d].seconds for d in devices}
-        write_op_times(graph, seconds, folder, task)
+        spreads = {machine.devices[d].kind: op_spread(found[task, d]) for d in devices}
+        write_op_times(graph, seconds, folder, task, spreads)
 
 
 def _source(arguments: argparse.Namespace) -> str:

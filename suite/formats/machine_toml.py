@@ -16,6 +16,8 @@ from suite.core.units import parse_bytes
 PARTS = ("devices", "overheads", "efficiencies", "links")
 ORIGINS = ("data sheet", "fitted", "measured", "assumed")
 """Where the numbers of a part come from, the best known first."""
+SPREAD = "spread"
+"""What devices and links may say beside their figures (:mod:`suite.formats.machine_spread`)."""
 
 
 def machine_folders() -> tuple[Path, ...]:
@@ -132,7 +134,7 @@ def _each(table: Mapping[str, object], where: str) -> list[Mapping[str, object]]
 
 
 def _device(table: Mapping[str, object], where: str) -> Device:
-    known = {f.name for f in fields(Device)}
+    known = {f.name for f in fields(Device)} | {SPREAD}
     for key in table.keys() - known:
         words = ", ".join(sorted({*known, "count"}))
         raise InputError(f"{where}: a device has no {key!r}; known: {words}")
@@ -155,7 +157,7 @@ def _device(table: Mapping[str, object], where: str) -> Device:
 
 def _link(table: Mapping[str, object], where: str) -> Link:
     optional = {"send_overhead", "receive_overhead", "copy_bandwidth"}
-    known = {"from", "to", "bandwidth", "latency", "channel", "name"} | optional
+    known = {"from", "to", "bandwidth", "latency", "channel", "name", SPREAD} | optional
     for key in table.keys() - known:
         raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")
     here = f"{where}: link {table.get('from', 'any')} -> {table.get('to', 'any')}"

@@ -24,24 +24,63 @@ def with_op_times(graph: OpGraph, machine: Machine, task: str) -> OpGraph:
     They replace the cost model's for operations that were measured, per kind of device. Raises
     InputError for a damaged file, or one of another capture of the task.
     """
-    path = None if machine.op_times is None else machine.op_times / f"{task}.npz"
-    if path is None or not path.exists():
+    found = _read(machine, task)
+    if found is None:
         return graph
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            fingerprint = str(data["fingerprint"])
-            seconds = {k[8:]: data[k] for k in data.files if k.startswith("seconds/")}
-    except Exception as error:  # one changed byte of a zip raises any of a dozen kinds
-        raise InputError(f"{path} is damaged ({error}); profile {task} again") from None
+    path, fingerprint, seconds, _ = found
     if fingerprint != graph.fingerprint:
         raise InputError(f"{path} is of another capture of {task}; profile it again")
     return replace(graph, seconds=seconds)
 
 
-def write_op_times(graph: OpGraph, seconds: Mapping[str, Floats], folder: Path, task: str) -> Path:
-    """Write seconds (device kind -> float64[ops], NaN where not measured) for a task."""
+def op_spreads(machine: Machine, task: str) -> dict[str, Floats]:
+    """Relative spreads of a task's measured times: device kind -> float64[ops], NaN where none.
+
+    Empty where the task was not measured; InputError where it was, but its spread not recorded.
+    """
+    found = _read(machine, task)
+    if found is None:
+        return {}
+    path, _, seconds, spreads = found
+    if seconds.keys() != spreads.keys():
+        raise InputError(f"{path} records no spread; profile {task} again, or state a spread")
+    return spreads
+
+
+def _read(
+    machine: Machine, task: str
+) -> tuple[Path, str, dict[str, Floats], dict[str, Floats]] | None:
+    """File, its graph's fingerprint, seconds and spreads by device kind; None: no such file."""
+    path = None if machine.op_times is None else machine.op_times / f"{task}.npz"
+    if path is None or not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            parts = {name: data[name] for name in data.files}
+            fingerprint = str(parts.pop("fingerprint"))
+    except Exception as error:  # one changed byte of a zip raises any of a dozen kinds
+        raise InputError(f"{path} is damaged ({error}); profile {task} again") from None
+    return path, fingerprint, _kinds(parts, "seconds/"), _kinds(parts, "spread/")
+
+
+def _kinds(parts: Mapping[str, Floats], start: str) -> dict[str, Floats]:
+    return {name.removeprefix(start): v for name, v in parts.items() if name.startswith(start)}
+
+
+def write_op_times(
+    graph: OpGraph,
+    seconds: Mapping[str, Floats],
+    folder: Path,
+    task: str,
+    spreads: Mapping[str, Floats] | None = None,
+) -> Path:
+    """Write seconds (device kind -> float64[ops], NaN where not measured) for a task.
+
+    ``spreads`` are their relative standard deviations, of the same shape; None: not known.
+    """
     path = folder / f"{task}.npz"
     arrays: dict[str, Any] = {f"seconds/{kind}": values for kind, values in sorted(seconds.items())}
+    arrays |= {f"spread/{kind}": values for kind, values in sorted((spreads or {}).items())}
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, fingerprint=np.array(graph.fingerprint), **arrays)
     return path

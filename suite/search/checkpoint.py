@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,21 @@ from suite.formats.atomic import atomic
 
 Arrays = dict[str, NDArray[Any]]
 _OWN = "search"
+_BESIDE = "beside/"
 INTERVAL = 20.0
 """Seconds from one save to the next, unless told otherwise."""
+
+
+class Memory(Protocol):
+    """What is kept beside a search and goes on with it."""
+
+    def arrays(self) -> Arrays:
+        """All of it."""
+        ...
+
+    def take(self, arrays: Arrays) -> None:
+        """Be what :meth:`arrays` gave."""
+        ...
 
 
 @dataclass
@@ -31,6 +44,8 @@ class Checkpoint:
     """Fingerprint and code of the job; a checkpoint of another one is not taken up."""
     interval: float = INTERVAL
     """Seconds from one save to the next; 0: always."""
+    memory: Memory | None = None
+    """What is saved and restored with the search, of which neither it nor its placer know."""
 
     def __post_init__(self) -> None:
         """Start the clock."""
@@ -46,7 +61,9 @@ class Checkpoint:
     def save(self, own: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write both, whole or not at all; ``own`` must be fit for JSON."""
         head = json.dumps({"identity": self.identity, **own})
-        content: dict[str, Any] = {_OWN: np.array(head), **arrays}
+        beside = {} if self.memory is None else self.memory.arrays()
+        kept = {f"{_BESIDE}{name}": array for name, array in beside.items()}
+        content: dict[str, Any] = {_OWN: np.array(head), **kept, **arrays}
         with atomic(self.path) as temporary, temporary.open("wb") as file:
             np.savez(file, **content)
         self._saved = time.monotonic()
@@ -67,6 +84,10 @@ class Checkpoint:
                 f"{self.path} is of other settings or other code; starting afresh", stacklevel=2
             )
             return None
+        beside = [name for name in arrays if name.startswith(_BESIDE)]
+        kept = {name.removeprefix(_BESIDE): arrays.pop(name) for name in beside}
+        if self.memory is not None:
+            self.memory.take(kept)
         self.taken_up = True
         return own, arrays
 

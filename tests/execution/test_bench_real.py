@@ -1,6 +1,7 @@
 """A grid run for real: records of their own, the simulation beside, nothing run twice."""
 
 import json
+from statistics import median
 
 import pytest
 from small_grid import MACHINE, bench, prepare, run
@@ -30,6 +31,38 @@ def test_a_grid_is_run_for_real(folder):
     assert measured["virtual"] is False
     assert (folder / "r/mine@cluster/pair/machine.toml").read_text() == MACHINE
     assert "0 to run" in bench(folder, "--backend", "cluster", "--expose").stdout
+
+
+HELD = """
+[[placer]]
+name = "best_of_random"
+label = "held"
+parameters = { k = 20 }
+judge = { score = "worst", machines = 2, spread = 0.1 }
+measure_top = { count = 2, rounds = 1 }
+"""
+
+
+def test_a_grid_may_run_the_best_answers_before_it_records_one(tmp_path):
+    prepare(tmp_path, {})
+    grid = tmp_path / "mine.toml"
+    grid.write_text(grid.read_text() + HELD)
+    alone = bench(tmp_path)
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "mine/pair/0gpu/layers/held/seed0 has measure_top; add --backend cluster" in alone.stderr
+    real = bench(tmp_path, "--backend", "cluster", "--expose")
+    assert real.returncode == 0, real.stderr
+    (path,) = (tmp_path / "r").glob("mine@cluster/*/*/*/held/seed0.json")
+    record = json.loads(path.read_text())
+    top = record["measured_top"]
+    answers = top["answers"]
+    assert (top["runs"], len(answers), record["evaluations"]) == (2, 2, 20)
+    assert record["judge"] == {"score": "worst", "machines": 2, "spread": 0.1, "seed": 0}
+    assert record["measure_top"] == {"count": 2, "rounds": 1, "apart": 0.02}
+    medians = [median(one["step_times"][0]) for one in answers]
+    assert medians[top["chosen"]] == min(medians)
+    assert record["placement_hash"] == answers[top["chosen"]]["placement_hash"]
+    assert answers[0]["score"] == record["history"][-1][2] < answers[1]["score"]
 
 
 def test_a_host_that_cannot_be_the_machine_is_said_at_once(folder):

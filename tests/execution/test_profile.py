@@ -14,12 +14,14 @@ from suite.execution.measurement import Backend, Measurement, Trace
 from suite.execution.profiling.devices import ELEMENTS, SIZE
 from suite.execution.profiling.links import fit_link, fit_occupancy
 from suite.execution.profiling.machine_file import machine_toml
-from suite.execution.profiling.op_times import measure_ops
+from suite.execution.profiling.op_times import OpTimes, measure_ops
 from suite.execution.profiling.probes import CONVOLUTION_FLOPS
 from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
+from suite.execution.profiling.spreads import op_spread
 from suite.execution.profiling.transfers import BESIDE, HOPS
+from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
-from suite.formats.measured_costs import with_op_times, write_op_times
+from suite.formats.measured_costs import op_spreads, with_op_times, write_op_times
 
 
 def test_a_link_is_found_exactly():
@@ -148,6 +150,33 @@ def test_known_constants_are_recovered_and_survive_the_file(probes, tmp_path):
     assert machine.link_of[1, 0].occupancy == pytest.approx((SEND, RECEIVE, 1 / COPY), rel=1e-3)
 
 
+def test_what_rounds_differ_by_is_recorded_as_the_uncertainty(probes, calls_a_round, tmp_path):
+    """Rounds of 1, 1 and 1.5 times: the root mean square of 0 and 0.5; of a rate, of 0 and -1/3."""
+    profiler = Profiler(busy_at_first(calls_a_round), cpus(2), probes)
+    path = tmp_path / "here.toml"
+    path.write_text(machine_toml("here", profile_host(profiler, 0, True, print), "", "stack"))
+    spread, (seconds, rate) = load_spread(path, "no task"), (0.5 / 2**0.5, 2**-0.5 / 3)
+    assert list(spread.devices) == ["cpu:0", "cpu:1"]
+    assert list(spread.devices.values()) == pytest.approx([seconds] * 2, rel=1e-3)
+    assert list(spread.links) == [("cpu:0", "cpu:1"), ("cpu:1", "cpu:0")]
+    for link in spread.links.values():
+        assert (link.latency, link.overhead) == pytest.approx((seconds, seconds), rel=1e-2)
+        assert (link.bandwidth, link.copy_bandwidth) == pytest.approx((rate, rate), rel=1e-2)
+    path.write_text(path.read_text().replace("spread = {", "# spread = {"))
+    with pytest.raises(InputError, match=r"link cpu:0 -> cpu:1 records no spread; profile this"):
+        load_spread(path, None)
+
+
+def test_the_spread_of_operations_is_that_of_steps_and_rounds():
+    """Of the fastest round: what it scatters; of the other: its share, 20 % more of the first."""
+    fast = OpTimes(np.array([1.0, 3.0, np.nan]), 4.0, 1.0, np.array([0.0, 0.3, np.nan]))
+    slow = OpTimes(np.array([2.4, 5.6, np.nan]), 8.0, 1.0, np.array([0.9, 0.9, np.nan]))
+    expected = [0.2, np.hypot(0.3, 5.6 / 6 - 1), np.nan]
+    np.testing.assert_allclose(op_spread([slow, fast]), expected)
+    wild = OpTimes(np.array([9.0]), 9.0, 1.0, np.array([50.0]))
+    assert op_spread([wild]).tolist() == [1.0]
+
+
 def test_a_disturbance_of_some_measurements_changes_nothing(probes, calls_a_round):
     """A third of the second round takes three times as long."""
     start = calls_a_round
@@ -192,6 +221,12 @@ def test_traced_operations_add_up_to_the_untraced_step(tmp_path):
     assert (times.seconds[np.isfinite(times.seconds)] > 0).all()
     folder, machine = tmp_path / "here-ops", replace(cpus(1), op_times=tmp_path / "here-ops")
     write_op_times(small.graph, {"cpu": times.seconds}, folder, "layers")
+    with pytest.raises(InputError, match="records no spread; profile layers again"):
+        op_spreads(machine, "layers")
+    spread = op_spread([times, times])
+    assert ((spread > 0) & (spread <= 1))[np.isfinite(times.seconds)].mean() > 0.9
+    write_op_times(small.graph, {"cpu": times.seconds}, folder, "layers", {"cpu": spread})
+    np.testing.assert_array_equal(op_spreads(machine, "layers")["cpu"], spread)
     timed = with_op_times(small.graph, machine, "layers")
     problem = Problem.create(timed, machine)
     assert problem.seconds[:, 0].sum() == pytest.approx(times.step_time)
@@ -212,3 +247,4 @@ def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch
     assert device.host_overhead < 3 * device.launch_overhead
     # A sum moves far fewer FLOP a byte than a product: no CPU is that badly balanced.
     assert device.peak_flops > device.memory_bandwidth / 12
+    assert 0 < load_spread("mine", None).devices["cpu:0"] <= 1

@@ -17,7 +17,7 @@ from suite.execution.profiling.probes import (
     small_ops,
     sums,
 )
-from suite.execution.profiling.samples import Samples
+from suite.execution.profiling.samples import Key, Samples
 
 SIZE = 768
 """Rows of the square matrices whose product tells the peak FLOP/s."""
@@ -67,6 +67,12 @@ class DeviceProbes:
         for (kind, length), probe in self._chains.items():
             kept = run_probe(backend, probe, device, device, _TIMED).kept
             samples.add((kind, length, device), min(kept))
+
+
+def device_keys(device: int) -> list[Key]:
+    """What :class:`DeviceProbes` measures of a device."""
+    chains = [(kind, length, device) for kind in KINDS for length in CHAINS]
+    return [*((name, device) for name in ("product", "sum", "convolution")), *chains]
 
 
 def device_figures(device: int, samples: Samples) -> DeviceFigures:

@@ -22,8 +22,9 @@ def machine_toml(name: str, profile: HostProfile, source: str, dispatch: str) ->
     lines += [f"name = {json.dumps(name)}", f"source = {json.dumps(source)}"]
     lines += [f"op_times = {json.dumps(f'{name}-ops')}", f"dispatch = {json.dumps(dispatch)}"]
     lines += ["", "[origin]", *_lines(dict.fromkeys(PARTS, "measured"))]
-    for device, found in zip(machine.devices, figures, strict=True):
-        lines += ["", "[[device]]", *_lines(_device_entries(device, found))]
+    spreads = profile.device_spreads
+    for device, found, spread in zip(machine.devices, figures, spreads, strict=True):
+        lines += ["", "[[device]]", *_lines(_device_entries(device, found) | {"spread": spread})]
     for kind in dict.fromkeys(device.kind for device in machine.devices):
         first = next(f for d, f in zip(machine.devices, figures, strict=True) if d.kind == kind)
         lines += ["", f"[efficiency.{kind}]", f"convolution = {first.convolution:.4g}"]
@@ -34,6 +35,8 @@ def machine_toml(name: str, profile: HostProfile, source: str, dispatch: str) ->
         lines += ["", "[[link]]"]
         lines += [f"# fitted within {fit.error:.1%}, occupancy {ends.error:.1%} (root mean square)"]
         lines += _lines(entries | occupied)
+        about = _lines(asdict(profile.link_spreads[s, t]))
+        lines += [f"spread = {{ {', '.join(about)} }}"]
     return "\n".join(lines) + "\n"
 
 

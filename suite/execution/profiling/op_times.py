@@ -24,6 +24,8 @@ class OpTimes:
     """Seconds of the whole step, untraced."""
     factor: float
     """What every traced time was multiplied with, so that they add up to the step."""
+    scatter: Floats
+    """float64[ops]: relative standard deviation of the traced steps; NaN where it was not seen."""
 
 
 def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: int) -> OpTimes:
@@ -43,4 +45,5 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
     seconds = np.maximum(np.median(traced, axis=0), 1e-9)
     seconds[devices != device] = np.nan
     factor = 1.0 if on_gpu else result.step_time / float(np.nansum(seconds))
-    return OpTimes(seconds * factor, result.step_time, factor)
+    scatter = np.std(traced, axis=0, ddof=1) / seconds
+    return OpTimes(seconds * factor, result.step_time, factor, scatter)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from suite.core.errors import InputError
 from suite.core.machine import Machine
+from suite.core.uncertainty import LinkSpread
 from suite.execution.measurement import Backend
 from suite.execution.profiling.devices import DeviceFigures, DeviceProbes, device_figures
 from suite.execution.profiling.links import Fit, Occupancy
 from suite.execution.profiling.samples import ALLOWED, ROUNDS, Samples
+from suite.execution.profiling.spreads import device_spread, link_spread
 from suite.execution.profiling.transfers import TransferProbes, link_fit, occupancy_fit
 
 
@@ -28,6 +30,10 @@ class HostProfile:
     """By ordered pair of devices."""
     disagreement: float
     """By how much rounds differ (:attr:`Samples.disagreement`)."""
+    device_spreads: tuple[float, ...] = ()
+    """How far off each device's speed may be (:mod:`suite.execution.profiling.spreads`)."""
+    link_spreads: Mapping[tuple[int, int], LinkSpread] = field(default_factory=dict)
+    """How far off each link's figures may be."""
 
 
 class HostProbes:
@@ -64,7 +70,14 @@ class Profiler:
             (s, t): (link_fit(s, t, samples), occupancy_fit(s, t, samples))
             for s, t in pairs(machine)
         }
-        return HostProfile(machine, devices, links, samples.disagreement)
+        return HostProfile(
+            machine,
+            devices,
+            links,
+            samples.disagreement,
+            tuple(device_spread(i, samples) for i in range(machine.n_devices)),
+            {(s, t): link_spread(s, t, samples) for s, t in links},
+        )
 
 
 def profile_host(

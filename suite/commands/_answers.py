@@ -1,0 +1,165 @@
+"""Answers that hold: a search judged on several machines, and its best answers run for real."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from suite.commands._common import add_cluster, count
+from suite.core.errors import InputError
+
+if TYPE_CHECKING:
+    from suite.bench.cell import MeasureTop
+    from suite.bench.measure_top import Measured
+    from suite.capture.load_model import Loaded
+    from suite.core.arrays import Ints
+    from suite.core.problem import Problem
+    from suite.core.uncertainty import Judging
+    from suite.execution.measurement import Step
+    from suite.search.robust_judge import RobustJudge
+
+
+def share(text: str) -> float:
+    """Read a share from 0 to 1 from the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1")
+    return value
+
+
+def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
+    """--judge with what belongs to it, and --measure-top with what belongs to it."""
+    robust = parser.add_argument_group("answers that hold (docs/execution.md)")
+    robust.add_argument(
+        "--judge",
+        choices=("mean", "worst"),
+        help="judge the search by the mean or the worst step time over several machines, drawn from"
+        " the uncertainty that the machine's profile records (default: on the machine as it is)",
+    )
+    robust.add_argument(
+        "--machines",
+        type=count,
+        metavar="N",
+        help="how many are drawn (5); each evaluation costs N simulations",
+    )
+    robust.add_argument(
+        "--spread",
+        type=share,
+        metavar="SHARE",
+        help="draw every figure with this relative standard deviation instead: for machines that"
+        " record none, as those from data sheets",
+    )
+    robust.add_argument(
+        "--measure-top",
+        type=count,
+        metavar="K",
+        help="run the K best answers of the search for real on this host, which must be the"
+        " machine, and return the fastest",
+    )
+    robust.add_argument("--rounds", type=count, metavar="N", help="how often each is run (3)")
+    robust.add_argument(
+        "--apart",
+        type=share,
+        metavar="SHARE",
+        help="share of the operations by which two of the K differ at least (0.02)",
+    )
+    robust.add_argument(
+        "--backend",
+        choices=("session", "cluster"),
+        help="what runs them: a TensorFlow session, or a cluster of servers (cluster)",
+    )
+    add_cluster(parser)
+
+
+def judging_of(arguments: argparse.Namespace) -> Judging | None:
+    """What the search is to be judged by; None: the machine as it is. InputError if unclear."""
+    from suite.core.uncertainty import Judging
+
+    given = _given(arguments, "machines", "spread")
+    if arguments.judge is None:
+        _refuse(given, "--judge mean or --judge worst")
+        return None
+    return Judging(arguments.judge, **given)
+
+
+def measure_top_of(arguments: argparse.Namespace) -> MeasureTop | None:
+    """Which answers are to be run for real; None: none. InputError if unclear."""
+    from suite.bench.cell import MeasureTop
+
+    given = _given(arguments, "rounds", "apart")
+    if arguments.measure_top is None:
+        _refuse(given | _given(arguments, "backend", "cluster"), "--measure-top K")
+        return None
+    return MeasureTop(arguments.measure_top, **given)
+
+
+def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    values = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _refuse(given: dict[str, Any], missing: str) -> None:
+    for name in given:
+        raise InputError(f"--{name} goes with {missing}; add it")
+
+
+def step_of(arguments: argparse.Namespace, loaded: Loaded, problem: Problem) -> Step:
+    """The step that a model's placements are of; InputError where nothing can be run."""
+    from suite.execution.measurement import Step
+
+    if loaded.task is not None:
+        return Step.of_task(loaded.task)
+    file = Path(arguments.graph or arguments.model)
+    beside = file.with_suffix(".pb")
+    if file.suffix not in (".json", ".npz") or not beside.exists():
+        raise InputError(
+            "--measure-top runs tasks, and graph files (JSON or npz) with their GraphDef beside"
+            f" them, as {beside.name}"
+        )
+    return Step(beside, problem.graph.op_names)
+
+
+def robust_json(judge: RobustJudge, devices: Ints) -> dict[str, Any]:
+    """What a placement, int32[ops], scores: on every machine, and together. Seconds."""
+    times = [simulator.run(devices).step_time for simulator in judge.simulators]
+    together = max(times) if judge.settings.score == "worst" else sum(times) / len(times)
+    return {"score": judge.settings.score, "seconds": together, "step_times": times}
+
+
+def robust_text(found: dict[str, Any]) -> str:
+    """The same on one line."""
+    times = found["step_times"]
+    span = f"{min(times):.6f} to {max(times):.6f} s"
+    return f"judge      {found['score']} of {len(times)} machines {found['seconds']:.6f} s ({span})"
+
+
+def measured_text(measured: Measured, simulated: Callable[[Ints], float]) -> str:
+    """What running the best answers gave; ``simulated`` gives a placement's step time."""
+    found = measured.contest
+    lines = [
+        "",
+        f"run for real: {len(measured.candidates)} answers, {found.runs} runs,"
+        f" {found.seconds:.1f} s",
+        f"{'answer':>6} {'simulated':>12} {'measured':>12}  relative [range of rounds]",
+    ]
+    for i, (candidate, entry) in enumerate(zip(measured.candidates, found.entries, strict=True)):
+        row = f"{i + 1:6} {simulated(candidate.placement.devices):10.6f} s"
+        if entry.step_time is None or not entry.relative:
+            lines.append(f"{row} {entry.status}: {entry.reason}")
+            continue
+        low, high, _ = entry.interval
+        span = f"{median(entry.relative):.3f} [{low:.3f}-{high:.3f}]"
+        mark = "  returned" if i == measured.chosen else "  tie" if i in found.ties else ""
+        lines.append(f"{row} {entry.step_time:10.6f} s  {span}{mark}")
+    if found.fastest is None:
+        lines.append("none ran to the end; the search's own answer is returned")
+    elif found.ties:
+        ties = ", ".join(str(i + 1) for i in found.ties)
+        lines.append(f"within the noise of the returned one: {ties}")
+    return "\n".join(lines)
