@@ -123,6 +123,7 @@ class _Algorithm:
 
     def _step(self) -> None:
         """Draw K placements, have them judged, follow one of the two rules."""
+        # At least one, with which the search says that its budget is spent.
         left = max(1, min(self.settings.samples, self.search.remaining))
         chosen = draw(softmax(self.logits), int(left), self.search.rng)
         placed = self.graph.placed(chosen[:, self.grouping])
