@@ -46,6 +46,13 @@ def tasks() -> tuple[Task, ...]:
     return tuple(dict.fromkeys(Task(cell.task, cell.gpus) for cell in planned_cells(GRID)))
 
 
+def planned(placer: str) -> tuple[Task, ...]:
+    """Those on which a grid runs this placer."""
+    cells = [cell for grid in (GRID, *OTHERS) for cell in planned_cells(grid)]
+    known = {Task(cell.task, cell.gpus) for cell in cells if cell.placer == placer}
+    return tuple(task for task in tasks() if task in known)
+
+
 @dataclass(frozen=True)
 class Found:
     """The best step times of several searches after so many placements."""
