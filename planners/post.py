@@ -51,8 +51,7 @@ class Post:
     elite: float = 0.1
     """Share of the placements that cross-entropy imitates."""
     epsilon: float = 0.02
-    """What cross-entropy mixes in of the uniform distribution. Not known of the paper; at 0.1 the
-    distribution stays too wide to gain much."""
+    """Share of the uniform distribution that cross-entropy mixes in. Not known of the paper."""
     ascents: int = 10
     """Steps of gradient ascent per update by PPO."""
     clip: float = 0.2

@@ -1,8 +1,8 @@
 """Post (Gao et al. 2018) with the settings that measured best here; not the paper's.
 
-It says little of its settings, so that there is little to depart from: decisions are about 64 METIS
-parts, whose loads are alike and which exchange little, where ``post`` takes ColocRL's hand-made
-groups, whose number grows with the graph.
+Little is known of those, so that there is little to depart from: decisions are about 64 METIS parts,
+whose loads are alike and which exchange little, where ``post`` takes ColocRL's hand-made groups,
+whose number grows with the graph.
 """
 
 from __future__ import annotations
@@ -17,4 +17,4 @@ class PostTuned(Post):
     """Fewer decisions: on parts of the graph."""
 
     groups: int = 64
-    """METIS parts; twice as many take longer to learn, half as many cannot say as much."""
+    """METIS parts; METIS may leave a few of them empty. The more, the longer they take to learn."""
