@@ -1,8 +1,8 @@
 """Post (Gao et al. 2018) with the settings that measured best here; not the paper's.
 
-Little is known of those, so that there is little to depart from: decisions are about 64 METIS parts,
-whose loads are alike and which exchange little, where ``post`` takes ColocRL's hand-made groups,
-whose number grows with the graph.
+Little is known of those, so that there is little to depart from: decisions are about 64 METIS
+parts, whose loads are alike and which exchange little, where ``post`` takes ColocRL's hand-made
+groups, whose number grows with the graph.
 """
 
 from __future__ import annotations
