@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from models.nmt import NMT
+from models.post_tasks import PostRNNLM
 from models.rnnlm import RNNLM
 from suite.capture.to_graph import capture
 from suite.core.graph_networkx import to_networkx
@@ -115,6 +116,16 @@ def test_the_expert_puts_rnnlm_on_one_gpu(rnnlm):
     assert set(SMALL_RNNLM.expert(rnnlm, 2).tolist()) <= {0, CPU}
 
 
+def test_the_expert_gives_each_layer_of_posts_rnnlm_a_gpu():
+    model = PostRNNLM(batch=2, units=UNITS, steps=STEPS, vocabulary=WORDS)
+    graph = capture(*model.build(), "post_rnnlm").graph
+    placed = dict(zip(graph.op_names, model.expert(graph, model.gpus).tolist(), strict=True))
+    for layer in range(4):
+        assert placed[f"lstm/layer_{layer}/step_1/MatMul"] == layer
+    assert placed["embedding/table"] == 0
+    assert placed["softmax/kernel"] == 3
+
+
 def producers(graph, name):
     """Producers of the tensors with bytes that an operation reads."""
     offsets, tensors = graph.inputs
@@ -185,7 +196,7 @@ def test_training_starts_at_chance_and_learns(model):
 
 
 def test_the_tasks_have_the_papers_sizes():
-    """HDP, section 4 and Table 1; ColocRL, section 4.1."""
+    """HDP, section 4 and Table 1; ColocRL, section 4.1; what is known of Post."""
     papers = {
         "inception_v3": {"batch": 1, "gpus": 2, "paper_ops": 24_713},
         "resnet_152": {"batch": 128, "gpus": 2, "paper_ops": 20_586},
@@ -198,6 +209,10 @@ def test_the_tasks_have_the_papers_sizes():
     papers["colocrl_rnnlm"] = papers["rnnlm"] | {"paper_ops": 8_943}
     papers["colocrl_nmt"] = papers["nmt_2"] | {"paper_ops": 22_097}
     papers["colocrl_inception_v3"] = {"batch": 32, "image_size": 299, "paper_ops": 31_180}
+    papers |= {
+        name: {"batch": 32, "paper_ops": None} for name in ("post_inception_v3", "post_resnet")
+    }
+    papers["post_rnnlm"] = {"layers": 4, "paper_ops": None}
     for name, expected in papers.items():
         assert {k: getattr(tasks()[name], k) for k in expected} == expected
 

@@ -1,0 +1,123 @@
+"""The table of Post's claims, from records made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from suite_records import record, write
+
+from suite.report.build import build_table
+from suite.report.post import Task, best_at, planned, tasks
+from suite.report.table import Section, Table
+
+LATE = 3000
+"""The placement after which the hand-made searches improve once more."""
+
+
+NMT_2 = Task("nmt_2", 2)
+
+
+def search(
+    folder: Path,
+    placer: str,
+    seed: int,
+    early: float,
+    late: float,
+    grid: str = "post",
+    task: Task = NMT_2,
+) -> None:
+    """Record a search that has ``early`` at its tenth placement and ``late`` at LATE."""
+    history = [[10, 0.1, early], [LATE, 9.0, late]]
+    total = 1000 if grid == "reference" else 4000
+    more = {"history": history[: 1 if total < LATE else 2], "evaluations": total}
+    write(folder, record(task.name, placer, late, seed, grid=grid, **more))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    folder = tmp_path_factory.mktemp("results")
+    for seed in range(10):
+        step = 0.01 * seed
+        search(folder, "post", seed, 1.0 + step, 0.995 * (1.0 + step))
+        search(folder, "post_ce", seed, 2.0 + step, 0.5)
+        search(folder, "post_ppo", seed, 1.005 + step, 1.0)
+        search(folder, "post_pg", seed, 0.5 + step, 0.5)
+    for seed in range(3):
+        search(folder, "hdp", seed, 4.0, 4.0, "reference")
+        search(folder, "colocrl", seed, 3.0, 3.0, "reference")
+    search(folder, "hdp", 0, 0.1, 0.1, "paper")
+    nothing = {"status": "oom", "history": [], "evaluations": 4000}
+    write(folder, record("nmt_2", "post_tuned", None, grid="post", **nothing))
+    return build_table("post_claims", folder)
+
+
+def section(table: Table, title: str) -> Section:
+    [found] = [one for one in table.sections if one.title == title]
+    return found
+
+
+def row(table: Table, title: str, task: str = "nmt_2") -> tuple[str, ...]:
+    return next(line for line in section(table, title).rows if line[0] == task)
+
+
+def test_a_curve_tells_the_best_of_fewer_placements() -> None:
+    history = [(3, 0.1, 4.0), (500, 1.0, 2.0), (501, 1.1, 1.0)]
+    assert [best_at(history, n) for n in (2, 499, 500, 4000)] == [float("inf"), 4.0, 2.0, 1.0]
+
+
+def test_disjoint_searches_decide_and_mixed_ones_do_not(table: Table) -> None:
+    early, late = (row(table, "Post against cross-entropy alone")[i] for i in (2, 5))
+    assert early.startswith("x0.511 [")
+    assert early.endswith("n=10 and 10: holds")
+    assert late.endswith("n=10 and 10: does not hold")
+    assert row(table, "Post against PPO alone")[2].endswith(": undecided")
+    assert row(table, "Post against policy gradient")[2].endswith(": does not hold")
+
+
+def test_other_papers_are_taken_where_they_went_on_for_long_enough(table: Table) -> None:
+    cells = row(table, "Post against HDP")
+    assert cells[2].endswith("n=10 and 3: holds")
+    assert cells[4] == "x10.450, n=10 and 1: undecided"
+    assert row(table, "Post against ColocRL")[4] == "missing"
+    assert [line[0] for line in section(table, "Post against HDP").rows] == ["nmt_2"]
+
+
+def test_the_counts_are_of_tasks(table: Table) -> None:
+    missing = len(tasks()) - 1
+    cells = row(table, "Who is faster", "Post faster than cross-entropy alone")
+    assert cells[1] == f"1 / 0 / 0 / {missing}"
+    assert cells[4] == f"0 / 1 / 0 / {missing}"
+
+
+def test_the_claims_stand_beside_what_was_found(table: Table) -> None:
+    claims = section(table, "The published claims").rows
+    assert [line[1] for line in claims] == ["63.7 %", "58 %", "58 %", "2400"]
+    art, gradient, hdp, samples = claims
+    assert art[2].startswith("65.2 % [")  # of ColocRL's 3 s, the faster of the two
+    assert art[2].endswith("(nmt_2, n=10 and 3); faster on 1 of 1 tasks")
+    assert gradient[2].endswith("faster on 0 of 1 tasks")
+    assert [line[4] for line in claims] == ["holds", "undecided", "holds", "undecided"]
+    assert hdp[2].startswith("73.9 % [")
+    assert samples[2] == "up to 4,000 still bring, medians over seeds: nmt_2 0.5 %"
+
+
+def test_a_gain_that_no_task_reaches_does_not_hold(tmp_path: Path) -> None:
+    for task in planned("hdp"):
+        for seed in range(6):
+            search(tmp_path, "post", seed, 0.5 + 0.01 * seed, 0.5, task=task)
+            search(tmp_path, "hdp", seed, 1.0, 1.0, "reference", task=task)
+    art = section(build_table("post_claims", tmp_path), "The published claims").rows[0]
+    assert art[2].endswith("faster on 6 of 6 tasks")
+    assert art[4] == "does not hold"
+
+
+def test_nothing_that_fits_is_out_of_memory(table: Table) -> None:
+    lines = section(table, "Step times found").rows
+    assert next(line for line in lines if line[2] == "Post, tuned")[3:] == ("OOM, n=1",) * 4
+
+
+def test_what_is_missing_is_said(table: Table) -> None:
+    assert (table.found, table.expected) == (41, len(tasks()) * 50)
+    [note] = [note for note in table.notes if "Incomplete" in note]
+    assert "nmt_2 post_tuned 9, rnnlm post 10, rnnlm post_ce 10" in note
