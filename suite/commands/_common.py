@@ -12,6 +12,7 @@ from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded, Options
+    from suite.core.machine import Machine
     from suite.core.problem import Problem
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -119,19 +120,22 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def model_of(arguments: argparse.Namespace) -> Loaded:
-    """Load the model that the arguments name; InputError says what is missing or wrong."""
-    from suite.capture.load_model import Loaded, load
-    from suite.formats.interchange import read_graph
+def model_of(arguments: argparse.Namespace, folder: Path | None = None) -> Loaded:
+    """Load the model that the arguments name; InputError says what is missing or wrong.
+
+    ``folder`` is where the GraphDef of a capture that is not cached is kept.
+    """
+    from suite.capture.load_model import load, load_file
 
     if (arguments.model is None) == (arguments.graph is None):
         raise InputError("name one model: a task, a file, package.module:function, or --graph FILE")
     if arguments.graph is not None:
-        return Loaded(read_graph(Path(arguments.graph)), f"graph file {arguments.graph}")
-    return load(arguments.model, _options(arguments))
+        return load_file(Path(arguments.graph))
+    return load(arguments.model, options_of(arguments), folder)
 
 
-def _options(arguments: argparse.Namespace) -> Options:
+def options_of(arguments: argparse.Namespace) -> Options:
+    """What the arguments say of a model that leaves something open."""
     from suite.capture.load_model import Options
 
     shapes = {}
@@ -147,18 +151,26 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(arguments.batch, shapes, tuple(arguments.fetch), arguments.trust)
 
 
-def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
-    """Build the problem that the arguments name; InputError says what is missing or unknown."""
+def machine_of(arguments: argparse.Namespace) -> Machine:
+    """Load the machine that the arguments name, with the GPUs asked for."""
+    from suite.formats.machine_toml import load_machine
+
+    machine = load_machine(arguments.machine)
+    return machine if arguments.gpus is None else machine.with_gpus(arguments.gpus)
+
+
+def problem_of(arguments: argparse.Namespace, folder: Path | None = None) -> tuple[Loaded, Problem]:
+    """Build the problem that the arguments name; InputError says what is missing or unknown.
+
+    ``folder`` is where the GraphDef of a capture that is not cached is kept.
+    """
     from suite.bench.load_problem import expert
     from suite.core.problem import Problem
-    from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import with_op_times
     from suite.search.registry import task
 
-    machine = load_machine(arguments.machine)
-    if arguments.gpus is not None:
-        machine = machine.with_gpus(arguments.gpus)
-    loaded = model_of(arguments)
+    machine = machine_of(arguments)
+    loaded = model_of(arguments, folder)
     if loaded.task is None:
         return loaded, Problem.create(loaded.graph, machine)
     if arguments.gpus is None:
