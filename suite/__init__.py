@@ -1,6 +1,7 @@
 """The harness: graphs, machines, the simulator, cells, records, tables.
 
-The author of a placer finds all that it needs here: ``from suite import Placement, Search``.
+The author of a placer finds all that it needs here: ``from suite import Placement, Search``; who
+has a training step and a placement of it, ``suite.apply``.
 A name is imported when it is first used, so that ``import suite`` loads nothing else.
 """
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from suite.core.placement import Placement as Placement
     from suite.core.problem import Problem as Problem
     from suite.core.scores import Scores as Scores
+    from suite.execution.apply import apply as apply
     from suite.formats.interchange import read_graph as read_graph
     from suite.formats.interchange import read_placement as read_placement
     from suite.formats.machine_toml import load_machine as load_machine
@@ -32,6 +34,7 @@ _HOMES = {
     "suite.core.placement": ("Placement",),
     "suite.core.problem": ("Problem",),
     "suite.core.scores": ("Scores",),
+    "suite.execution.apply": ("apply",),
     "suite.formats.interchange": ("read_graph", "read_placement"),
     "suite.formats.machine_toml": ("load_machine",),
     "suite.search.placer": ("Placer", "Search"),

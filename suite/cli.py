@@ -13,7 +13,7 @@ from typing import NoReturn
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
-    *("bench", "report", "place", "simulate", "graph", "workload"),
+    *("bench", "report", "place", "simulate", "run", "export", "graph", "workload"),
     *("profile", "serve", "fidelity", "verify", "rescore", "rebound", "gate", "list"),
 )
 
@@ -22,6 +22,8 @@ EXAMPLES = """examples:
   placebench report                   write tables and plots into reports/
   placebench place nmt_2 --gpus 2 --placer scotch
   placebench simulate nmt_4 --gpus 4 --placer human_expert --trace nmt_4.json
+  placebench run net:step --machine two_cores --placement net.json    for real, beside simulated
+  placebench export net:step --machine two_cores --placement net.json --output placed
   placebench profile two_cores --cpus 2    measure this host into a machine
   placebench graph nmt_8              how large the graph is, beside the paper's
   placebench list                     placers, tasks, machines, grids, tables

@@ -51,6 +51,33 @@ def layers(folder: Path) -> Small:
     return _kept(capture(*layers_step(), "layers"), folder)
 
 
+def adam_step():
+    """Two dense layers and Adam, in TensorFlow's own operation for it."""
+    names = [f"{kind}{i}" for i in range(2) for kind in ("w", "m", "v")]
+    found = {name: tf.Variable(tf.zeros([WIDTH, WIDTH]), name=name) for name in names}
+    power = tf.Variable(0.0, name="power")
+
+    @tf.function(autograph=False)
+    def step(x):
+        with tf.GradientTape() as tape:
+            hidden = tf.nn.relu(x @ found["w0"]) @ found["w1"]
+            loss = tf.reduce_mean(tf.square(hidden - 3.0 * x))
+        gradients = tape.gradient(loss, [found["w0"], found["w1"]])
+        for i, gradient in enumerate(gradients):
+            var, m, v = (found[f"{kind}{i}"].handle for kind in ("w", "m", "v"))
+            powers = {"beta1_power": power, "beta2_power": power}
+            rates = {"lr": power, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-3}
+            tf.raw_ops.ResourceApplyAdam(var=var, m=m, v=v, **powers, **rates, grad=gradient)
+        power.assign(0.99 * power)
+        return loss
+
+    return step, [tf.TensorSpec([ROWS, WIDTH])]
+
+
+def adam_layers(folder: Path) -> Small:
+    return _kept(capture(*adam_step(), "adam"), folder)
+
+
 def chain(folder: Path, size: int, products: int, name: str = "chain") -> Small:
     """Matrix products, one after another; the first matrix is filled at run time."""
     with tf.Graph().as_default() as graph:

@@ -1,4 +1,4 @@
-"""GraphDef files -> OpGraph: frozen or with variables, binary or text, packed or not."""
+"""GraphDef files -> graphs to place: frozen or with variables, binary or text, packed or not."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from suite.capture.describe_exception import describe_exception
 from suite.capture.graph_def import capture_step, needed, producer, read
 from suite.capture.load_model import Options
+from suite.capture.to_graph import Captured
 from suite.core.errors import InputError
-from suite.core.graph import OpGraph
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -22,7 +22,7 @@ _ASIDE = r"(.*/)?(init(_\d+)?|init_all_\w+|Assign(_\d+)?|VarIsInitializedOp)|(.*
 """TensorFlow 1's names for initialisation and checkpoints, which are no part of a step."""
 
 
-def capture_file(model: str, options: Options) -> OpGraph:
+def capture_file(model: str, options: Options) -> Captured:
     """Capture what a step of the GraphDef runs; InputError says why it cannot.
 
     That is ``options.fetch``, else every operation that nothing reads, initialisation and
@@ -39,7 +39,7 @@ def capture_file(model: str, options: Options) -> OpGraph:
         choices.append(f"runs {shown}{'' if options.fetch else ' (what nothing reads; --fetch)'}")
         facts = {"source": model, "choices": choices, "ops_unpruned": len(whole.node)}
         name = Path(model.removesuffix(".gz")).stem
-        return capture_step(graph_def, wanted, name, facts).graph
+        return capture_step(graph_def, wanted, name, facts)
     except InputError as error:
         raise InputError(f"{model}: {error}") from None
     except Exception as error:

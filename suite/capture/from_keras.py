@@ -1,18 +1,18 @@
-"""Keras model files -> OpGraph: one training step of the model, as it was compiled."""
+"""Keras models -> graphs to place: one training step of the model, as it was compiled."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.capture.describe_exception import describe_exception
-from suite.capture.from_function import capture_function
+from suite.capture.from_function import Program, capture_function
 from suite.capture.keras_inputs import KerasInputs, Tensors, inputs_of
 from suite.capture.load_model import Options
 from suite.core.errors import InputError
-from suite.core.graph import OpGraph
 
 if TYPE_CHECKING:
     import keras
@@ -23,7 +23,7 @@ Loss = Callable[[Tensors, object], "tf.Tensor"]
 """Labels and predictions to a number."""
 
 
-def capture_file(model: str, options: Options) -> OpGraph:
+def capture_file(model: str, options: Options) -> Program:
     """Load a ``.keras`` or ``.h5`` file and capture a training step; InputError if it cannot."""
     import keras
 
@@ -42,7 +42,7 @@ def capture_file(model: str, options: Options) -> OpGraph:
     return capture_keras(network, path.stem, options)
 
 
-def capture_keras(network: keras.Model, name: str, options: Options) -> OpGraph:
+def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     """Capture forward, loss, backward and update of a ``keras.Model``.
 
     The loss and the optimizer are those it was compiled with, else SGD on the sum of the outputs'
@@ -55,13 +55,14 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> OpGraph:
     choices = [str(inputs)]
     if not network.trainable_variables:
         raise InputError(f"{name} has no trainable weights; there is no step to place")
-    choices += _unroll(network)
     try:
-        forward = tf.function(lambda *x: inputs.call(x), autograph=False)
-        outputs = forward.get_concrete_function(*inputs.specs).structured_outputs
-        labels, loss, optimizer, said = _goal(network, outputs)
-        step = _training_step(network, inputs, loss, optimizer)
-        function = step.get_concrete_function(*inputs.specs, *labels)
+        with _unrolled(network) as unrolled:
+            choices += unrolled
+            forward = tf.function(lambda *x: inputs.call(x), autograph=False)
+            outputs = forward.get_concrete_function(*inputs.specs).structured_outputs
+            labels, loss, optimizer, said = _goal(network, outputs)
+            step = _training_step(network, inputs, loss, optimizer)
+            function = step.get_concrete_function(*inputs.specs, *labels)
     except InputError:
         raise
     except Exception as error:
@@ -70,13 +71,20 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> OpGraph:
     return capture_function(function, name, choices + said)
 
 
-def _unroll(network: keras.Model) -> list[str]:
+@contextmanager
+def _unrolled(network: keras.Model) -> Iterator[list[str]]:
+    """Unroll recurrent layers while the step is traced; yields the choice in words."""
     import keras
 
     found = [layer for layer in network._flatten_layers() if isinstance(layer, keras.layers.RNN)]
+    before = [layer.unroll for layer in found]
     for layer in found:
         layer.unroll = True
-    return ["recurrent layers unrolled"] if found else []
+    try:
+        yield ["recurrent layers unrolled"] if found else []
+    finally:
+        for layer, unroll in zip(found, before, strict=True):
+            layer.unroll = unroll
 
 
 def _goal(
@@ -94,10 +102,9 @@ def _goal(
             y = keras.tree.pack_sequence_as(outputs, list(labels))
             return network.compute_loss(y=y, y_pred=predictions)
 
-        kind = type(optimizer)
-        said = [f"optimizer {kind.__name__} and loss {_written(network.loss)}, as compiled"]
-        # The one that was loaded may be tied to variables that loading has replaced.
-        return specs, compiled, kind.from_config(optimizer.get_config()), said
+        kind = type(optimizer).__name__
+        said = [f"optimizer {kind} and loss {_written(network.loss)}, as compiled"]
+        return specs, compiled, _fitting(optimizer, network), said
 
     def squares(labels: Tensors, predictions: object) -> tf.Tensor:
         terms = [tf.reduce_mean(tf.square(p)) for p in keras.tree.flatten(predictions)]
@@ -105,6 +112,19 @@ def _goal(
 
     said = ["not compiled: optimizer SGD and the sum of the outputs' mean squares as loss"]
     return [], squares, keras.optimizers.SGD(), said
+
+
+def _fitting(
+    optimizer: keras.optimizers.Optimizer, network: keras.Model
+) -> keras.optimizers.Optimizer:
+    """The model's own optimizer, with its state; a fresh one where it is of other variables.
+
+    One that was loaded may be tied to variables that loading has replaced.
+    """
+    tied = {id(variable) for variable in getattr(optimizer, "_trainable_variables", ())}
+    if not optimizer.built or tied == {id(v) for v in network.trainable_variables}:
+        return optimizer
+    return type(optimizer).from_config(optimizer.get_config())
 
 
 def _written(loss: object) -> str:
@@ -152,8 +172,8 @@ def _training_step(
     import tensorflow as tf
 
     variables = network.trainable_variables
-    optimizer.build(variables)
-
+    if not optimizer.built:
+        optimizer.build(variables)
     count = len(inputs.specs)
 
     def step(*tensors: tf.Tensor) -> tf.Tensor:

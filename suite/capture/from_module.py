@@ -1,4 +1,4 @@
-"""``package.module:function`` -> OpGraph: other people's training steps."""
+"""``package.module:function`` -> graphs to place: other people's training steps."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from suite.capture.describe_exception import describe_exception
-from suite.capture.from_function import capture_function
+from suite.capture.from_function import Program, capture_function
 from suite.capture.load_model import Options
 from suite.core.errors import InputError
-from suite.core.graph import OpGraph
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -26,7 +25,7 @@ _WANTED = (
 )
 
 
-def capture_target(target: str, options: Options) -> OpGraph:
+def capture_target(target: str, options: Options) -> Program:
     """Import ``package.module:function`` and capture the training step it is or returns.
 
     Raises InputError for each way in which it can fail: one line that names the target.
@@ -35,7 +34,7 @@ def capture_target(target: str, options: Options) -> OpGraph:
     if module.endswith(".py") or not re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", target):
         raise InputError(f"{target!r} names no function; write package.module:function (no .py)")
     found = _attribute(_import(module), module, attribute)
-    return _step(target, _built(target, found), options)
+    return capture_step(target, _built(target, found), options)
 
 
 def _import(module: str) -> ModuleType:
@@ -89,7 +88,11 @@ def _is_step(found: object) -> bool:
     return traced or hasattr(found, "get_concrete_function") or isinstance(found, keras.Model)
 
 
-def _step(target: str, found: object, options: Options) -> OpGraph:
+def capture_step(target: str, found: object, options: Options) -> Program:
+    """Capture a step that is there: a ``tf.function``, a concrete one, a Keras model, or a pair.
+
+    The pair is (``tf.function``, inputs). InputError names the ``target``.
+    """
     import keras
     import tensorflow as tf
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
@@ -51,6 +52,12 @@ class Options:
         for name, shape in self.inputs.items():
             if any(size < 1 for size in shape):
                 raise InputError(f"input {name}: the shape is {shape}; give sizes >= 1")
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Options:
+        """What ``asdict`` made of options, read back from JSON."""
+        inputs = {name: tuple(shape) for name, shape in fields["inputs"].items()}
+        return cls(fields["batch"], inputs, tuple(fields["fetch"]), fields["trust"])
 
     @property
     def given(self) -> bool:
@@ -95,6 +102,13 @@ class Loaded:
     """In words."""
     task: str | None = None
     """The task's name, where it is one."""
+    graph_def: Path | None = None
+    """The GraphDef whose nodes are the graph's operations; None where there is none (any more)."""
+
+
+def graph_def_beside(graph: Path) -> Path:
+    """Where the GraphDef of a captured graph file is: a protocol buffer, gzipped."""
+    return graph.with_suffix(".pb.gz")
 
 
 def kind_of(model: str) -> str:
@@ -112,13 +126,8 @@ def kind_of(model: str) -> str:
     return "task"
 
 
-def load(model: str, options: Options) -> Loaded:
-    """Return the graph of a MODEL; InputError says why it is none.
-
-    Captures run in a child process and are kept in the cache folder, keyed by all they depend on;
-    those of ``module:function`` are not, since code may depend on anything.
-    """
-    kind = kind_of(model)
+def check_options(model: str, kind: str, options: Options) -> None:
+    """Raise InputError for options that a model of this kind does not have, or lacks."""
     if kind in ("task", "graph") and options.given:
         raise InputError(f"{model!r} has fixed inputs; leave out --batch, --input and --fetch")
     if options.trust and kind != "keras":
@@ -130,19 +139,46 @@ def load(model: str, options: Options) -> Loaded:
         )
     if kind != "graph_def" and options.fetch:
         raise InputError("--fetch is for GraphDefs; leave it out")
+
+
+def load(model: str, options: Options, folder: Path | None = None) -> Loaded:
+    """Return the graph of a MODEL; InputError says why it is none.
+
+    Captures run in a child process and are kept in the cache folder, keyed by all they depend on;
+    those of ``module:function`` are not, since code may depend on anything: they go into
+    ``folder``, and without one their GraphDef is not kept.
+    """
+    kind = kind_of(model)
+    check_options(model, kind, options)
     if kind == "task":
-        from suite.capture.cache import load_graph
+        from suite.capture.cache import graph_def_path, load_graph
 
-        return Loaded(load_graph(model), f"task {model}", model)
+        graph = load_graph(model)
+        return Loaded(graph, f"task {model}", model, graph_def_path(model))
     if kind == "graph":
-        from suite.formats.interchange import read_graph
-
-        return Loaded(read_graph(Path(model)), f"graph file {model}")
+        return load_file(Path(model))
     if kind == "function":
-        with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
-            graph = _capture(kind, model, options, Path(folder) / "graph.npz")
-        return Loaded(graph, f"captured from {model} (not cached: code may depend on anything)")
+        return _uncached(kind, model, options, folder)
     return _cached(kind, model, options)
+
+
+def load_file(path: Path) -> Loaded:
+    """Return the graph of a file; the GraphDef that runs it may lie beside it, as ``.pb``."""
+    from suite.formats.interchange import read_graph
+
+    beside = path.with_suffix(".pb")
+    found = beside if beside.exists() else None
+    return Loaded(read_graph(path), f"graph file {path}", graph_def=found)
+
+
+def _uncached(kind: str, model: str, options: Options, folder: Path | None) -> Loaded:
+    origin = f"captured from {model} (not cached: code may depend on anything)"
+    if folder is not None:
+        path = folder / "graph.npz"
+        graph = _capture(kind, model, options, path)
+        return Loaded(graph, origin, graph_def=graph_def_beside(path))
+    with tempfile.TemporaryDirectory(prefix="placebench-") as temporary:
+        return Loaded(_capture(kind, model, options, Path(temporary) / "graph.npz"), origin)
 
 
 def _cached(kind: str, model: str, options: Options) -> Loaded:
@@ -152,11 +188,14 @@ def _cached(kind: str, model: str, options: Options) -> Loaded:
     path = cache_folder() / "files" / f"{_key(model, options)}.npz"
     if path.exists():
         try:
-            return Loaded(load_graph_file(path), f"captured from {model} (cached)")
+            graph = load_graph_file(path)
+            origin = f"captured from {model} (cached)"
+            return Loaded(graph, origin, graph_def=graph_def_beside(path))
         except InputError as error:
             warnings.warn(f"{error}; capturing {model} again", stacklevel=2)
     graph = _capture(kind, model, options, path)
-    return Loaded(graph, f"captured from {model} (cached from now on)")
+    origin = f"captured from {model} (cached from now on)"
+    return Loaded(graph, origin, graph_def=graph_def_beside(path))
 
 
 def _key(model: str, options: Options) -> str:

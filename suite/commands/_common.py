@@ -12,6 +12,7 @@ from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded, Options
+    from suite.core.machine import Machine
     from suite.core.problem import Problem
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -124,15 +125,17 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def model_of(arguments: argparse.Namespace) -> Loaded:
-    """Load the model that the arguments name; InputError says what is missing or wrong."""
-    from suite.capture.load_model import Loaded, load
-    from suite.formats.interchange import read_graph
+def model_of(arguments: argparse.Namespace, folder: Path | None = None) -> Loaded:
+    """Load the model that the arguments name; InputError says what is missing or wrong.
+
+    ``folder`` is where the GraphDef of a capture that is not cached is kept.
+    """
+    from suite.capture.load_model import load, load_file
 
     _check_one_model(arguments)
     if arguments.graph is not None:
-        return Loaded(read_graph(Path(arguments.graph)), f"graph file {arguments.graph}")
-    return load(arguments.model, _options(arguments))
+        return load_file(Path(arguments.graph))
+    return load(arguments.model, options_of(arguments), folder)
 
 
 def _check_one_model(arguments: argparse.Namespace) -> None:
@@ -140,7 +143,8 @@ def _check_one_model(arguments: argparse.Namespace) -> None:
         raise InputError("name one model: a task, a file, package.module:function, or --graph FILE")
 
 
-def _options(arguments: argparse.Namespace) -> Options:
+def options_of(arguments: argparse.Namespace) -> Options:
+    """What the arguments say of a model that leaves something open."""
     from suite.capture.load_model import Options
 
     shapes = {}
@@ -156,20 +160,30 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(arguments.batch, shapes, tuple(arguments.fetch), arguments.trust)
 
 
-def problem_of(arguments: argparse.Namespace) -> tuple[Loaded, Problem]:
-    """Build the problem that the arguments name; InputError says what is missing or unknown."""
+def machine_of(arguments: argparse.Namespace) -> Machine:
+    """Load the machine that is named, or the usual one of the model, with the GPUs asked for.
+
+    That is before the model is captured, which may take minutes.
+    """
+    from suite.formats.machine_toml import load_machine
+
+    _check_one_model(arguments)
+    machine = load_machine(arguments.machine or _usual_machine(arguments))
+    return machine if arguments.gpus is None else machine.with_gpus(arguments.gpus)
+
+
+def problem_of(arguments: argparse.Namespace, folder: Path | None = None) -> tuple[Loaded, Problem]:
+    """Build the problem that the arguments name; InputError says what is missing or unknown.
+
+    ``folder`` is where the GraphDef of a capture that is not cached is kept.
+    """
     from suite.bench.load_problem import expert
     from suite.core.problem import Problem
-    from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import with_op_times
     from suite.search.registry import task
 
-    _check_one_model(arguments)
-    # Before the model is captured, which may take minutes.
-    machine = load_machine(arguments.machine or _usual_machine(arguments))
-    if arguments.gpus is not None:
-        machine = machine.with_gpus(arguments.gpus)
-    loaded = model_of(arguments)
+    machine = machine_of(arguments)
+    loaded = model_of(arguments, folder)
     if loaded.task is None:
         return loaded, Problem.create(loaded.graph, machine)
     if arguments.gpus is None:

@@ -46,15 +46,24 @@ def read_placement(path: Path, problem: Problem) -> Placement:
 
     The names of graph and machine in it are for people: what counts is that it fits ``problem``.
     """
-    data = read_json(path, PLACEMENT)
+    devices = read_placement_names(path)
     try:
-        check_fields(data, _PLACEMENT, ("devices",), "the placement")
-        devices = data["devices"]
-        if not all(isinstance(name, str) for name in devices.values()):
-            raise InputError("devices must map operation names to device names")
         return Placement.of_names(problem, devices)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def read_placement_names(path: Path) -> dict[str, str]:
+    """Read a placement as operation name -> device name, whatever graph and machine it is for."""
+    data = read_json(path, PLACEMENT)
+    try:
+        check_fields(data, _PLACEMENT, ("devices",), "the placement")
+        devices: dict[str, str] = data["devices"]
+        if not all(isinstance(name, str) for name in devices.values()):
+            raise InputError("devices must map operation names to device names")
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return devices
 
 
 def write_placement(placement: Placement, problem: Problem, path: Path) -> None:

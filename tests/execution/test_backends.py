@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from small_steps import chain, cpus, layers
+from small_steps import adam_layers, chain, cpus, layers
 
 from suite.execution.cluster import ClusterBackend
+from suite.execution.devices import names_on
 from suite.execution.measurement import Timing
 from suite.execution.session import SessionBackend
 
 QUICK = Timing(steps=3, discarded=1, traced=1, timeout=120)
+TWENTY = Timing(steps=20, discarded=5, traced=1, timeout=120)
 TOLERANCE = 1e-5
 """Relative: devices may add in another order."""
 
@@ -61,6 +63,31 @@ def test_a_placed_step_runs_where_placed_and_computes_the_same(kind, small, alon
     assert len(result.step_times) == 3
     assert result.step_time == pytest.approx(np.median(result.step_times[1:]))
     assert result.virtual is (kind == "session")
+
+
+@pytest.fixture(scope="module")
+def adam(tmp_path_factory):
+    """A step whose optimizer has two slots for every weight."""
+    return adam_layers(tmp_path_factory.mktemp("adam"))
+
+
+@pytest.fixture(scope="module")
+def twenty_alone(adam):
+    with SessionBackend(cpus(1)) as backend:
+        return backend.measure(adam.step, np.zeros(adam.graph.n_ops, int), TWENTY)
+
+
+@pytest.mark.parametrize("kind", ["session", "cluster"])
+def test_twenty_steps_with_optimizer_state_train_alike(kind, adam, twenty_alone, cluster):
+    devices = scattered(adam.graph)
+    backend = cluster if kind == "cluster" else SessionBackend(cpus(2))
+    result = backend.measure(adam.step, devices, TWENTY)
+    assert_ran_where_placed(result, backend, adam, devices)
+    losses = [loss for (loss,) in twenty_alone.outputs]
+    assert len(losses) == 20
+    assert losses[-1] < losses[0]
+    np.testing.assert_allclose(result.outputs, twenty_alone.outputs, rtol=1e-4)
+    assert tuple(names_on(cpus(2), kind).values()) == backend.device_names
 
 
 def test_sessions_on_a_cluster_do_not_share_variables(small, alone, cluster):

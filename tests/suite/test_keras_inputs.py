@@ -47,7 +47,7 @@ def called(model, *data):
 
 
 def chosen(model, **options):
-    return capture_keras(model, "model", Options(**options)).metadata["choices"][0]
+    return capture_keras(model, "model", Options(**options)).graph.metadata["choices"][0]
 
 
 def test_a_model_that_was_called_on_data_has_the_shapes_of_that_call():
@@ -83,7 +83,7 @@ def lambda_file(tmp_path):
 def test_python_code_in_a_file_needs_the_users_word(lambda_file):
     with pytest.raises(InputError, match=r"holds Python code .*; if you know .* add --trust$"):
         capture_file(lambda_file, Options(batch=2))
-    assert capture_file(lambda_file, Options(batch=2, trust=True)).n_ops
+    assert capture_file(lambda_file, Options(batch=2, trust=True)).graph.n_ops
 
 
 @pytest.mark.parametrize("suffix", ["h5", "hdf5"])

@@ -104,7 +104,7 @@ def outcomes(verdict):
 @pytest.mark.parametrize("name", ["step", "Builders.concrete", "pair", "plain"])
 def test_every_way_to_give_a_step_is_the_same_step(name):
     """Nested functions are inlined: two layers forward, their gradients, two updates."""
-    graph = from_module.capture_target(f"users_net:{name}", Options())
+    graph = from_module.capture_target(f"users_net:{name}", Options()).graph
     assert graph.op_types.count("MatMul") == 2 + 3
     assert graph.op_types.count("AssignSubVariableOp") == 2
     assert not [t for t in graph.op_types if "PartitionedCall" in t]
@@ -224,7 +224,7 @@ def test_a_keras_step_trains_what_was_compiled(suffix):
     network = classifier()
     network.compile("adam", "sparse_categorical_crossentropy")
     network.save(f"net.{suffix}")
-    graph = from_keras.capture_file(f"net.{suffix}", Options(batch=2))
+    graph = from_keras.capture_file(f"net.{suffix}", Options(batch=2)).graph
     assert graph.metadata["parameters"] == WEIGHTS
     assert graph.persistent_bytes.sum() == FLOAT * (3 * WEIGHTS + 1) + 8
     assert graph.name == "net"
@@ -253,18 +253,18 @@ def test_several_inputs_outputs_and_losses():
     network = keras.Model([a, b], [p, q])
     network.compile("sgd", ["mse", "mae"])
     network.save("listed.keras")
-    graph = from_keras.capture_file("named.keras", Options())
+    graph = from_keras.capture_file("named.keras", Options()).graph
     said = "optimizer SGD and loss p: sparse_categorical_crossentropy, q: mse, as compiled"
     assert graph.metadata["choices"] == ["inputs a (32, 4), b (32, 4)", said]
     labels = [n for n, t in zip(graph.op_names, graph.op_types, strict=True) if t == "Placeholder"]
     assert sorted(labels) == ["a", "b", "label_0", "label_1"]
-    graph = from_keras.capture_file("listed.keras", Options())
+    graph = from_keras.capture_file("listed.keras", Options()).graph
     assert graph.metadata["choices"][1] == "optimizer SGD and loss mse, mae, as compiled"
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_function_may_return_a_keras_model():
-    graph = from_module.capture_target("users_net:network", Options(batch=7))
+    graph = from_module.capture_target("users_net:network", Options(batch=7)).graph
     assert graph.metadata["choices"][0].endswith(" (7, 4)")
 
 
@@ -306,7 +306,7 @@ def test_open_lengths_are_asked_for():
     assert said in refused(capture, "net.keras", Options(inputs={"words": (2, 5, 4)}))
     missing = refused(capture, "net.keras", Options(inputs={"word": (2, 5, 3)}))
     assert missing == "there is no input 'word'; inputs: words"
-    graph = capture("net.keras", Options(inputs={"words": (2, 5, 3)}))
+    graph = capture("net.keras", Options(inputs={"words": (2, 5, 3)})).graph
     assert graph.metadata["choices"][0] == "inputs words (2, 5, 3)"
 
 
@@ -337,7 +337,7 @@ def test_a_graph_def_with_variables(folder, resource, form):
     binary, text = definition.SerializeToString(), str(definition).encode()
     data = {"pb": binary, "pb.gz": gzip.compress(binary)}.get(form, text)
     (folder / f"train.{form}").write_bytes(data)
-    graph = from_graph_def.capture_file(f"train.{form}", Options(batch=5))
+    graph = from_graph_def.capture_file(f"train.{form}", Options(batch=5)).graph
     assert graph.metadata["choices"][0] == "inputs x (5, 4), y (5, 3)"
     assert graph.metadata["choices"][1].startswith("runs loss, train, ")
     assert graph.persistent_bytes.sum() == FLOAT * 4 * 3
@@ -352,7 +352,7 @@ def test_a_graph_def_with_variables(folder, resource, form):
 
 def test_a_fetch_leaves_out_the_rest(folder):
     (folder / "train.pb").write_bytes(training_graph(True).SerializeToString())
-    graph = from_graph_def.capture_file("train.pb", Options(fetch=("loss",)))
+    graph = from_graph_def.capture_file("train.pb", Options(fetch=("loss",))).graph
     assert graph.metadata["choices"] == ["inputs x (32, 4), y (32, 3)", "runs loss"]
     assert not [n for n in graph.op_names if n.startswith(("gradients", "train"))]
     message = refused(from_graph_def.capture_file, "train.pb", Options(fetch=("los",)))

@@ -1,0 +1,151 @@
+"""A user's own training step, run where a placement says: ``suite.apply``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suite.capture.from_function import Program
+from suite.core.errors import InputError
+from suite.execution.arguments import Arguments, packed
+from suite.execution.devices import names_here
+from suite.execution.placed_function import placed_function
+from suite.execution.variables import check_movable, move
+
+if TYPE_CHECKING:
+    pass
+
+
+class PlacedStep:
+    """A training step whose operations run on the devices of a placement; call it like the step."""
+
+    def __init__(self, program: Program, devices: Mapping[str, str], arguments: Arguments) -> None:
+        """Move the program's variables to their ``devices`` (full name, by operation)."""
+        self.devices = dict(devices)
+        """TensorFlow's device of every operation."""
+        self.variables = tuple(program.variables.values())
+        """The variables that the step reads or changes: the user's own objects."""
+        self.__signature__ = arguments.signature
+        self._arguments, self._program = arguments, program
+        for name, variable in program.variables.items():
+            check_movable(name, variable)
+        move((variable, devices[name]) for name, variable in program.variables.items())
+        self._handles = [variable.handle for variable in self.variables]
+        self._function = placed_function(program, devices)
+        self._types = [tensor.dtype for tensor in self._function.outputs]
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Run one step; the same results as the step itself, on the devices of the placement.
+
+        Raises InputError for arguments other than the captured step's, where the variables have
+        moved since, and inside of a ``tf.function``, whose own optimizers would move operations.
+        """
+        import tensorflow as tf
+
+        if not tf.executing_eagerly():
+            raise InputError(
+                "a placed step was called in a tf.function, in which TensorFlow may move its"
+                " operations; call it from plain Python"
+            )
+        for variable, handle in zip(self.variables, self._handles, strict=True):
+            if variable.handle is not handle:
+                raise InputError(
+                    f"variable {variable.name!r} has moved to {variable.device} since the placement"
+                    " was applied; apply it again"
+                )
+        tensors = self._arguments.flat(args, kwargs)
+        results = tf.raw_ops.StatefulPartitionedCall(
+            args=[*tensors, *self._handles],
+            Tout=self._types,
+            f=self._function,
+            config_proto=_exact(),
+        )
+        return packed(self._program.function, results if self._types else ())
+
+
+def _exact() -> bytes:
+    """Settings under which TensorFlow moves, merges and folds nothing, or refuses to run."""
+    import tensorflow as tf
+
+    settings = tf.compat.v1.ConfigProto(allow_soft_placement=False)
+    settings.graph_options.rewrite_options.disable_meta_optimizer = True
+    settings.graph_options.optimizer_options.opt_level = -1
+    serialised: bytes = settings.SerializeToString(deterministic=True)
+    return serialised
+
+
+def apply(
+    step: object,
+    placement: str | Path | Mapping[str, str],
+    devices: Mapping[str, str] | None = None,
+    *,
+    batch: int | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+) -> PlacedStep:
+    """Run a training step where a placement says.
+
+    ``step`` is what ``placebench place`` took as MODEL, as a Python object: a ``tf.function`` with
+    an input_signature, a concrete function, a pair (``tf.function``, [``tf.TensorSpec``, ...]), or
+    a Keras model, whose training step takes its inputs, then its labels, and returns the loss.
+    ``placement`` is the file that ``placebench place --output`` wrote, or its mapping of operation
+    names to device names. ``devices`` maps these to TensorFlow's, such as ``{"gpu:0": "CPU:1"}``
+    or, after ``tf.config.experimental_connect_to_cluster``, ``{"cpu:1":
+    "/job:worker/task:1/device:CPU:0"}``; without it, ``cpu:1`` is the second logical CPU here.
+    ``batch`` and ``inputs`` complete the open shapes of a Keras model, as ``--batch`` and
+    ``--input`` do.
+
+    The variables are moved with their values and stay the same Python objects: layers, optimizers,
+    checkpoints and functions that have been traced go on working. The operations are those of the
+    captured step: nested functions inlined, constants folded, nothing else changed; results differ
+    from the step's own by rounding, since TensorFlow merges operations in that one. No gradients
+    are recorded through a placed step. Random operations with a state of their own draw other
+    numbers.
+
+    Raises InputError, with names, for what cannot be captured (loops and branches that stay
+    functions, resources other than variables), a placement of another graph, a device that is not
+    here, operations on different devices that share a variable, and variables that cannot move.
+    """
+    from suite.capture.from_module import capture_step
+    from suite.capture.load_model import Options
+
+    traced = step[0] if isinstance(step, tuple | list) and step else step
+    name = str(getattr(traced, "__name__", None) or getattr(traced, "name", None) or "the step")
+    program = capture_step(name, step, Options(batch, inputs or {}))
+    names = _names(placement)
+    _check(program, names)
+    there = names_here(names.values(), devices)
+    full = {op: there[device] for op, device in names.items()}
+    python = getattr(traced, "python_function", None)
+    return PlacedStep(program, full, Arguments(program.function, python))
+
+
+def _names(placement: str | Path | Mapping[str, str]) -> dict[str, str]:
+    """Operation -> device name."""
+    from suite.formats.interchange import read_placement_names
+
+    if isinstance(placement, Mapping):
+        return dict(placement)
+    return read_placement_names(Path(placement))
+
+
+def _check(program: Program, names: Mapping[str, str]) -> None:
+    """Raise InputError unless ``names`` has all operations and keeps together what must be."""
+    graph = program.graph
+    missing = [op for op in graph.op_names if op not in names]
+    unknown = sorted(names.keys() - set(graph.op_names))
+    if missing or unknown:
+        first = f"no device for {missing[0]!r}" if missing else f"{unknown[0]!r} in addition"
+        raise InputError(
+            f"the placement is of another graph: it has {first} ({len(missing)} operations missing,"
+            f" {len(unknown)} unknown); place this very step, made in the same order as then, since"
+            " Keras numbers layers as they are made"
+        )
+    first_of: dict[int, str] = {}
+    for op, group in zip(graph.op_names, graph.colocation.tolist(), strict=True):
+        leader = first_of.setdefault(group, op)
+        if names[op] != names[leader]:
+            raise InputError(
+                f"operations {leader!r} and {op!r} must share a device but are on {names[leader]}"
+                f" and {names[op]}"
+            )
