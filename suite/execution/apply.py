@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from suite.capture.from_function import Program
 from suite.core.errors import InputError
@@ -12,9 +11,6 @@ from suite.execution.arguments import Arguments, packed
 from suite.execution.devices import names_here
 from suite.execution.placed_function import placed_function
 from suite.execution.variables import check_movable, move
-
-if TYPE_CHECKING:
-    pass
 
 
 class PlacedStep:
