@@ -166,9 +166,9 @@ def load_file(path: Path) -> Loaded:
     """Return the graph of a file; the GraphDef that runs it may lie beside it, as ``.pb``."""
     from suite.formats.interchange import read_graph
 
+    graph = read_graph(path)
     beside = path.with_suffix(".pb")
-    found = beside if beside.exists() else None
-    return Loaded(read_graph(path), f"graph file {path}", graph_def=found)
+    return Loaded(graph, f"graph file {path}", graph_def=beside if beside.exists() else None)
 
 
 def _uncached(kind: str, model: str, options: Options, folder: Path | None) -> Loaded:

@@ -13,7 +13,6 @@ from suite.core.errors import InputError
 from suite.execution.cluster import ClusterBackend
 from suite.execution.contest import contest
 from suite.execution.measurement import Backend, Measurement, Step, Timing
-from suite.execution.session import SessionBackend
 
 QUICK = Timing(steps=4, discarded=1, traced=0, timeout=120)
 STEP = Step("none.pb", ("a",))
@@ -96,14 +95,12 @@ def test_nothing_to_run_is_refused():
         contest(Host(), STEP, [], 3)
 
 
-@pytest.mark.parametrize("kind", [SessionBackend, ClusterBackend])
-def test_the_really_fastest_is_found(kind, tmp_path):
-    """A chain on one device, and one that goes to and fro between two after every product."""
+def test_the_really_fastest_is_found(tmp_path):
+    """A chain on one server, and one that goes to and fro between two after every product."""
     small = chain(tmp_path, 128, 40)
     one = np.zeros(small.graph.n_ops, int)
     to_and_fro = np.arange(small.graph.n_ops) % 2
-    arguments = {"expose": True} if kind is ClusterBackend else {}
-    with kind(cpus(2), **arguments) as backend:
+    with ClusterBackend(cpus(2), expose=True) as backend:
         found = contest(backend, small.step, [to_and_fro, one], 2, QUICK)
     assert [entry.status for entry in found.entries] == ["ok", "ok"]
     assert found.fastest == 1

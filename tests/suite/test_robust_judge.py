@@ -148,7 +148,8 @@ def test_settings_that_make_no_sense_are_refused(wrong, words):
 def test_what_cannot_be_done_is_told_on_one_line(asked, words, tmp_path, capsys):
     graph = tmp_path / "two.json"
     graph.write_text(json.dumps(GRAPH))
-    given = ["--graph", str(graph), "--placer", "best_of_random", "--gpus", "1", *asked]
+    given = ["--graph", str(graph), "--machine", "k40", "--gpus", "1", *asked]
+    given += ["--placer", "best_of_random"]
     assert main(["place", *given]) == 2
     told = capsys.readouterr().err
     assert words in told
@@ -158,7 +159,8 @@ def test_what_cannot_be_done_is_told_on_one_line(asked, words, tmp_path, capsys)
 def test_place_tells_what_the_answer_scores_on_every_machine(tmp_path, capsys):
     graph = tmp_path / "two.json"
     graph.write_text(json.dumps(GRAPH))
-    given = ["--graph", str(graph), "--placer", "best_of_random", "--set", "k=4", "--gpus", "1"]
+    given = ["--graph", str(graph), "--machine", "k40", "--gpus", "1"]
+    given += ["--placer", "best_of_random", "--set", "k=4"]
     asked = ["--judge", "worst", "--spread", "0.2", "--machines", "3", "--json"]
     assert main(["place", *given, *asked]) == 0
     found = json.loads(capsys.readouterr().out)

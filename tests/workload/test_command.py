@@ -89,7 +89,8 @@ def test_without_records_there_is_nothing_to_write(tmp_path):
 def coarse(tmp_path):
     """The smoke graph's blocks."""
     path = tmp_path / "tiny_training.json"
-    assert main(["graph", "--graph", str(SMOKE_GRAPH), "--gpus", "2", "--workload", str(path)]) == 0
+    graph = ["graph", "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2"]
+    assert main([*graph, "--workload", str(path)]) == 0
     return path
 
 
@@ -138,7 +139,7 @@ def test_an_answer_that_cannot_be_placed_is_one_line(chain, algorithm, message, 
     [
         (["--inference"], "go with --workload FILE"),
         (["--workload", "w.json", "--json"], "give one of them"),
-        (["--workload", "w.json", "--cpus", "2"], "machine k40 has 1 CPUs"),
+        (["--machine", "k40", "--workload", "w.json", "--cpus", "2"], "machine k40 has 1 CPUs"),
     ],
 )
 def test_what_a_graph_cannot_be_written_as_is_one_line(
