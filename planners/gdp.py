@@ -129,9 +129,12 @@ class AllTrials(Baseline):
 class Dense:
     """A dense layer."""
 
-    def __init__(self, rng: np.random.Generator, inputs: int, outputs: int) -> None:
-        """Draw weights."""
-        self.variables: list[Variable] = [glorot("w", rng, inputs, outputs), zeros("b", outputs)]
+    def __init__(
+        self, rng: np.random.Generator, inputs: int, outputs: int, *, silent: bool = False
+    ) -> None:
+        """Draw weights; a ``silent`` layer starts at zeros."""
+        start = zeros("w", inputs, outputs) if silent else glorot("w", rng, inputs, outputs)
+        self.variables: list[Variable] = [start, zeros("b", outputs)]
 
     def __call__(self, x: Tensor) -> Tensor:
         """float32[..., outputs] of float32[..., inputs]."""
@@ -249,7 +252,8 @@ class Policy:
         self.network = GraphNetwork(graph, settings, rng)
         self.conditioner = Dense(rng, width, width)
         self.layers = [Layer(rng, width, settings.heads) for _ in range(settings.layers)]
-        self.head = Dense(rng, width, graph.devices)
+        # All devices alike at first: drawn weights prefer one device for all nodes from the start.
+        self.head = Dense(rng, width, graph.devices, silent=True)
         self.size = min(settings.segment, self.count)
         self.segments = -(-self.count // self.size)
         self.mask = _mask(self.count, self.segments, self.size)
