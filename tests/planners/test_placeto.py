@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from fan import fan
 from numpy.typing import NDArray
 from six_ops import six_ops
 
@@ -27,23 +28,6 @@ def uncompiled() -> Iterator[None]:
     tf.config.run_functions_eagerly(True)
     yield
     tf.config.run_functions_eagerly(False)
-
-
-def fan() -> Problem:
-    """Operation a is read by b, c and d, b and c by e: nothing is read by one operation alone.
-
-    Each of b, c, d and e is read twice, or not at all, lest ColocRL's rule merge it.
-    """
-    graph = OpGraph.create(
-        "fan",
-        ["a", "b", "c", "d", "e", "f"],
-        ["MatMul"] * 6,
-        producer=[0, 1, 2, 2],
-        consumers=[(0, 1), (0, 2), (0, 3), (1, 4), (1, 5), (2, 4), (3, 5)],
-        tensor_bytes=[100, 50, 70, 30],
-        seconds={"cpu": np.full(6, 1.0), "gpu": [0.5, 0.1, 0.2, 0.3, 0.4, 0.6]},
-    )
-    return Problem.create(graph, six_ops().machine)
 
 
 def test_all_groups_stay_where_enough_are_allowed() -> None:

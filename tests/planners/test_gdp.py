@@ -1,0 +1,180 @@
+"""GDP: its networks against slow ones, PPO against finite differences, its baseline by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from fan import fan
+from numpy.typing import NDArray
+from six_ops import six_ops
+
+from planners.features.class_graph import ClassGraph
+from planners.gdp import GDP, AllTrials, Dense, GraphNetwork, Policy, clipped
+from planners.gdp_tuned import GDPTuned
+from suite.core.errors import InputError
+from suite.search.placer import Search
+from suite.simulator.compiled.judge import Simulator
+
+Array = NDArray[np.float64]
+SMALL = {"width": 6, "heads": 2, "segment": 4, "hops": 2, "layers": 2}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def uncompiled() -> Iterator[None]:
+    """Run the networks without compiling them, which takes longer than all else here."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+def policy(**change: object) -> Policy:
+    graph = ClassGraph(fan())
+    settings = GDP(**{**SMALL, **change})
+    made = Policy(graph, np.arange(graph.count), settings, np.random.default_rng(0))
+    drawn = np.random.default_rng(1)
+    for variable in made.variables:  # biases start at 0 and would hide a mistake
+        variable.assign(drawn.normal(0, 0.5, variable.shape))
+    return made
+
+
+def dense(layer: Dense, x: Array) -> Array:
+    weights, bias = (np.asarray(v, np.float64) for v in layer.variables)
+    return x @ weights + bias
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def relu(x: Array) -> Array:
+    return np.maximum(0, x)
+
+
+def norm(x: Array) -> Array:
+    return (x - x.mean()) / np.sqrt(x.var() + 1e-6)
+
+
+def slow_embedding(network: GraphNetwork) -> list[Array]:
+    """Node by node."""
+    types = np.asarray(network.embeddings, np.float64)
+    x = [
+        relu(dense(network.enter, np.concatenate([types[kind.argmax()], shape])))
+        for kind, shape in zip(network.types, network.shapes, strict=True)
+    ]
+    near = [network.senders[network.receivers == v] for v in range(network.count)]
+    for aggregate, combine in network.hops:
+        sent = [sigmoid(dense(aggregate, row)) for row in x]
+        most = [np.max([sent[u] for u in us], axis=0) if len(us) else 0 * x[0] for us in near]
+        x = [relu(dense(combine, np.concatenate(pair))) for pair in zip(x, most, strict=True)]
+    return x
+
+
+def slow_logits(made: Policy) -> Array:
+    """Segment by segment, node by node, head by head."""
+    settings = made.settings
+    x = slow_embedding(made.network)
+    plain = [np.ones(settings.width)] * len(x)
+    weighted = [2 * sigmoid(dense(made.conditioner, row)) for row in x]
+    condition = weighted if settings.superposition else plain
+    size, share = made.size, settings.width // settings.heads
+    for layer in made.layers:
+        seen = [c * norm(row) for c, row in zip(condition, x, strict=True)]
+        result = []
+        for v, row in enumerate(x):
+            first = v // size * size
+            context = seen[max(0, first - size) : first + size]
+            query = dense(layer.query, seen[v])
+            keys = [dense(layer.key, other) for other in context]
+            values = [dense(layer.value, other) for other in context]
+            mixed = []
+            for head in range(settings.heads):
+                part = slice(head * share, (head + 1) * share)
+                fits = np.array([query[part] @ key[part] for key in keys]) / np.sqrt(share)
+                chances = np.exp(fits - fits.max()) / np.exp(fits - fits.max()).sum()
+                mixed.append(sum(c * value[part] for c, value in zip(chances, values, strict=True)))
+            row = row + dense(layer.out, condition[v] * np.concatenate(mixed))
+            hidden = relu(dense(layer.first, condition[v] * norm(row)))
+            result.append(row + dense(layer.second, condition[v] * hidden))
+        x = result
+    return np.array([dense(made.head, c * norm(row)) for c, row in zip(condition, x, strict=True)])
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"superposition": False}, {"layers": 0}, {"segment": 100}, {"segment": 1}]
+)
+def test_the_networks_are_the_slow_ones(change: dict[str, object]) -> None:
+    made = policy(**change)
+    assert made.logits().numpy() == pytest.approx(slow_logits(made), rel=1e-3, abs=1e-4)
+
+
+def test_a_segment_does_not_learn_through_the_one_before() -> None:
+    made = policy(layers=1)
+    with tf.GradientTape() as tape:
+        embedded = made.network()
+        tape.watch(embedded)
+        made.network = lambda: embedded  # type: ignore[assignment, return-value]
+        last = tf.reduce_sum(made.logits()[4:] ** 2)
+    gradient = tf.convert_to_tensor(tape.gradient(last, embedded)).numpy()
+    assert (gradient[:4] == 0).all()
+    assert (np.abs(gradient[4:]).max(axis=1) > 0).all()
+
+
+def test_the_gain_is_clipped_where_it_would_grow() -> None:
+    ratio, gains = np.array([0.5, 0.9, 1.1, 1.5] * 2), np.array([1.0] * 4 + [-1.0] * 4)
+    found = clipped(tf.constant(ratio), tf.constant(gains), 0.2).numpy()
+    assert found.tolist() == [0.5, 0.9, 1.1, 1.2, -0.8, -0.9, -1.1, -1.5]
+
+
+def test_the_gradient_is_that_of_finite_differences() -> None:
+    made = policy()
+    rng = np.random.default_rng(3)
+    sample = made.sample(rng, 0)
+    old = made._chances().numpy()[np.arange(6), sample.chosen]
+    gains = rng.normal(size=len(sample.chosen)).astype(np.float32) / len(sample.chosen)
+    [gradients, norm, _] = made._gradient(sample.chosen, old, gains, sample.chosen[0])
+    bias = made.head.variables[1]
+    at = next(i for i, variable in enumerate(made.variables) if variable is bias)
+
+    def loss(shift: Array) -> float:
+        logits = slow_logits(made) + shift
+        new = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        ratio = new[np.arange(6), sample.chosen] / old
+        bounded = np.clip(ratio, 0.8, 1.2)
+        weight = gains[:, None]
+        return -float(np.minimum(ratio * weight, bounded * weight).mean(axis=1).sum())
+
+    step = 1e-5
+    slopes = [(loss(step * e) - loss(-step * e)) / (2 * step) for e in np.eye(3)]
+    assert gradients[at].numpy() == pytest.approx(slopes, rel=1e-2, abs=1e-5)
+    assert float(norm) == pytest.approx(
+        np.sqrt(sum(float((g.numpy() ** 2).sum()) for g in gradients)), rel=1e-4
+    )
+
+
+def test_the_baseline_is_the_average_of_all_trials_before() -> None:
+    baseline, valid = AllTrials(0.0, 0), np.ones(2, np.bool_)
+    first = baseline.credit(np.array([-1.0, -3.0]), valid, 0)
+    assert first.samples.tolist() == [0.5, -0.5]
+    second = baseline.credit(np.array([-1.0, -1.0]), valid, 1)
+    assert second.samples.tolist() == [0.5, 0.5]
+    assert baseline.value == -1.5
+    third = baseline.credit(np.array([-1.5, -0.5]), valid, 2)
+    assert third.samples.tolist() == [0.0, 0.5]
+
+
+def test_parts_are_placed_as_one() -> None:
+    problem = six_ops()
+    search = Search(problem, Simulator(problem), 0)
+    settings = GDPTuned(**SMALL, parts=2, updates=2)
+    placement = settings.place(problem, search)
+    assert search.notes["nodes"] == 2
+    assert len(set(placement.devices.tolist())) <= 2
+    assert search.evaluations == 20
+
+
+def test_heads_share_the_width() -> None:
+    with pytest.raises(InputError, match="width 6 is no multiple of 4 heads"):
+        GDP(width=6)
