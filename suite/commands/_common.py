@@ -167,8 +167,7 @@ def machine_of(arguments: argparse.Namespace) -> Machine:
     """
     from suite.formats.machine_toml import load_machine
 
-    _check_one_model(arguments)
-    machine = load_machine(arguments.machine or _usual_machine(arguments))
+    machine = load_machine(machine_name(arguments))
     return machine if arguments.gpus is None else machine.with_gpus(arguments.gpus)
 
 
@@ -193,11 +192,17 @@ def problem_of(arguments: argparse.Namespace, folder: Path | None = None) -> tup
     return loaded, Problem.create(graph, machine, experts, task(loaded.task).block)
 
 
-def _usual_machine(arguments: argparse.Namespace) -> str:
-    """The machine of a paper for a task, this host for other models; InputError without profile."""
+def machine_name(arguments: argparse.Namespace) -> str:
+    """The name or file of the machine that is named, or of the usual one of the model.
+
+    That is HDP's for a task, this host for other models; InputError if it has not one profile.
+    """
     from suite.capture.load_model import kind_of
     from suite.formats.machine_toml import known_machines, known_profiles
 
+    _check_one_model(arguments)
+    if arguments.machine is not None:
+        return str(arguments.machine)
     if arguments.model is not None and kind_of(arguments.model) == "task":
         return TASKS_MACHINE
     profiles = known_profiles()

@@ -14,6 +14,7 @@ from suite.commands._common import (
     add_problem_arguments,
     command,
     count,
+    machine_name,
     model_of,
     problem_of,
 )
@@ -82,7 +83,7 @@ def _write_workload(arguments: argparse.Namespace) -> int:
     origin = Origin(
         loaded.task or (problem.graph.name if again else ""),
         "" if loaded.task is not None else str(read),
-        arguments.machine,
+        machine_name(arguments),
         len(problem.machine.gpus),
         arguments.inference,
         problem.fingerprint,

@@ -27,6 +27,7 @@ from suite.commands._common import (
     add_placer_arguments,
     add_problem_arguments,
     command,
+    machine_name,
     placer_of,
     problem_of,
 )
@@ -92,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     simulator = Simulator(problem)
     judge: Judge = simulator
     if judging is not None:
-        names = arguments.machine, loaded.task
+        names = machine_name(arguments), loaded.task
         judge = robust_judge(problem, *names, judging, PLACEBENCH.name)
     if top is None:
         answer, measured = _answer(arguments, problem, simulator, judge, placer), None

@@ -72,6 +72,8 @@ def test_a_model_of_ones_own_is_placed_on_the_profiled_host_or_a_named_machine(
     (profiles / "mine.toml").write_text(MACHINE)
     assert main(place) == 0
     assert machine_shown(capsys.readouterr().out) == load_machine("mine").name
+    assert main([*place, "--judge", "worst"]) == 2
+    assert "mine.toml: device cpu:0 records no spread" in capsys.readouterr().err
     (profiles / "other.toml").write_text(MACHINE)
     assert main(place) == 2
 
