@@ -314,18 +314,19 @@ class Policy:
 
     def sample(self, rng: np.random.Generator, update: int) -> Sample:
         """Draw the placements of one update."""
-        chances = self._chances().numpy().astype(np.float64)
+        drawn = self._chances().numpy()
+        chances = drawn.astype(np.float64)
         below = chances.cumsum(axis=1)[:, :-1] / chances.sum(axis=1, keepdims=True)
         points = rng.random((self.settings.samples, self.count, 1))
         chosen = np.asarray((points >= below).sum(axis=2), np.int64)
-        return Sample(self.graph.placed(chosen[:, self.part_of]), chosen, {})
+        taken = drawn[np.arange(self.count), chosen]
+        return Sample(self.graph.placed(chosen[:, self.part_of]), chosen, {"chances": taken})
 
     def learn(
         self, sample: Sample, credit: Credit, best_choices: Ints, update: int
     ) -> dict[str, float]:
         """Follow PPO's clipped objective for some epochs; return what to log."""
-        old = self._chances().numpy()
-        taken = old[np.arange(self.count), sample.chosen]
+        taken = sample.shared["chances"]
         advantages = credit.samples.astype(np.float32)
         for _ in range(self.settings.epochs):
             gradients, norm, entropy = self._ascend(sample.chosen, taken, advantages, best_choices)

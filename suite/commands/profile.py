@@ -93,11 +93,11 @@ def _machine(arguments: argparse.Namespace) -> Machine:
 
 
 def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> Path:
-    from suite.core.paths import cache_folder
     from suite.execution.profiling.machine_file import machine_toml
     from suite.formats.atomic import atomic
+    from suite.formats.machine_toml import profiles_folder
 
-    folder = arguments.output or cache_folder() / "machines"
+    folder = arguments.output or profiles_folder()
     profile = _measure(arguments, machine, backend)
     for device, figures in zip(machine.devices, profile.devices, strict=True):
         print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")

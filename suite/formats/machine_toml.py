@@ -22,7 +22,12 @@ SPREAD = "spread"
 
 def machine_folders() -> tuple[Path, ...]:
     """Where machines are looked for by name: those of placebench, then profiles of this host."""
-    return MACHINES, cache_folder() / "machines"
+    return MACHINES, profiles_folder()
+
+
+def profiles_folder() -> Path:
+    """Where ``placebench profile`` puts machines unless told otherwise."""
+    return cache_folder() / "machines"
 
 
 def machine_path(name_or_path: str | Path) -> Path:
@@ -95,7 +100,7 @@ def _origin(table: Mapping[str, object], where: str) -> dict[str, str]:
 
 def known_profiles() -> list[str]:
     """Names of the machines that were profiled on this host, sorted."""
-    return sorted(path.stem for path in (cache_folder() / "machines").glob("*.toml"))
+    return sorted(path.stem for path in profiles_folder().glob("*.toml"))
 
 
 def known_machines() -> list[str]:

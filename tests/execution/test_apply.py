@@ -1,9 +1,8 @@
 """``suite.apply``: users' own steps on other devices, with the same losses, state and signature."""
 
-import socket
-
 import numpy as np
 import pytest
+from free_ports import free_ports
 
 from suite.execution.child import Child, Setup, await_all
 from suite.execution.network import private_network
@@ -44,16 +43,6 @@ def remote(processes, local):
     if len(processes) == 1:
         pytest.skip("this host allows no network namespace to keep servers in")
     return await_all(processes, 600)[0]
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def assert_trains_alike(found):

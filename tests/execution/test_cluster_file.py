@@ -1,28 +1,18 @@
 """Cluster files: servers that run already, warnings, mistakes."""
 
 import os
-import socket
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from free_ports import free_ports
 from small_steps import cpus, layers
 
 from suite.core.errors import InputError
 from suite.execution.cluster import ClusterBackend
 from suite.execution.cluster_file import read_cluster
 from suite.execution.measurement import Timing
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def test_servers_started_elsewhere_are_used(tmp_path):
