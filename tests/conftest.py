@@ -1,6 +1,7 @@
 """What all tests share: compiled code, also those that have a cache of their own."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,3 +23,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         grouped = item.get_closest_marker("xdist_group")
         if not grouped and any(part in item.nodeid for part in COMPILED_ALIKE):
             item.add_marker(pytest.mark.xdist_group("compiled alike"))
+
+
+@pytest.fixture
+def uncompiled() -> Iterator[None]:
+    """Run learned policies without compiling them, which takes longer than a few updates."""
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)

@@ -12,7 +12,6 @@ import os
 import random
 import re
 import textwrap
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -40,20 +39,11 @@ from suite.search.registry import PLACER_PACKAGES, make_placer, modules, placer_
 from suite.simulator.compiled.judge import Simulator
 
 PLACERS = sorted(placers())
+pytestmark = pytest.mark.usefixtures("uncompiled")
 LEARNED = set(modules("planners"))
 BUDGET = 64
-MOST = 4
+MOST = 3
 """The largest count among the parameters that are tried: placements, updates, units, groups."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def uncompiled() -> Iterator[None]:
-    """Run learned policies without compiling them, which would take longer than all else here."""
-    import tensorflow as tf
-
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 class Killed(BaseException):

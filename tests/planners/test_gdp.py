@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -18,16 +16,9 @@ from suite.core.errors import InputError
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 Array = NDArray[np.float64]
 SMALL = {"width": 6, "heads": 2, "segment": 4, "hops": 2, "layers": 2}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def uncompiled() -> Iterator[None]:
-    """Run the networks without compiling them, which takes longer than all else here."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 def policy(**change: object) -> Policy:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from fan import fan
@@ -17,17 +15,8 @@ from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 Array = NDArray[np.float64]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def uncompiled() -> Iterator[None]:
-    """Run the network without compiling it, which takes longer than all else here."""
-    import tensorflow as tf
-
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 def test_all_groups_stay_where_enough_are_allowed() -> None:

@@ -107,15 +107,17 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_search_that_meets_only_oom_says_so() -> None:
     problem = six_ops(gpu="2 kB", cpu="2 kB")
     search = Search(problem, Simulator(problem), 0)
-    placement = planner("hdp", updates=5).place(problem, search)
+    placement = planner("hdp", updates=5, groups=4).place(problem, search)
     assert search.best is None
     assert Simulator(problem).run(placement.devices).oom.any()
     assert search.notes["invalid"] == search.evaluations == 20
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_gradient_that_overflows_ends_the_search() -> None:
     problem = six_ops(gpu="2 kB", cpu="2 kB")
     search = Search(problem, Simulator(problem), 0)
@@ -125,18 +127,20 @@ def test_a_gradient_that_overflows_ends_the_search() -> None:
     assert search.evaluations == 4
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_budget_below_one_update_is_refused() -> None:
     problem = six_ops()
     with pytest.raises(BudgetExhausted, match="3 placements"):
         planner("hdp").place(problem, Search(problem, Simulator(problem), max_evaluations=3))
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_seeds_differ_and_repeat() -> None:
     problem = six_ops()
 
     def first(seed: int) -> list[float]:
         search = Search(problem, Simulator(problem), seed)
-        planner("hdp", updates=3).place(problem, search)
+        planner("hdp", updates=3, groups=4).place(problem, search)
         return [best for _, _, best in search.history] + [float(search.rng.random())]
 
     assert first(1) == first(1) != first(2)
