@@ -17,7 +17,7 @@ from suite.core.model import all_on_first
 if TYPE_CHECKING:
     import openvino
 
-OF_IMAGES = "{0} x {0} pixels: of 224 and 299, which the authors' programs use, what fits the CPU"
+SIZE = "{0} x {0} pixels (the authors' programs have 224 and 299; 299 fits the CPU's times)"
 """In words, why an image has its size."""
 
 
@@ -51,7 +51,7 @@ class ResNet50(Inference):
     @property
     def choices(self) -> tuple[str, ...]:
         """What the paper does not give."""
-        return (OF_IMAGES.format(self.image_size), "random weights")
+        return (SIZE.format(self.image_size), "random weights")
 
     def build(self) -> openvino.Model:
         """Return the network."""
@@ -71,7 +71,7 @@ class InceptionV3(Inference):
     @property
     def choices(self) -> tuple[str, ...]:
         """What the paper does not give."""
-        return (OF_IMAGES.format(self.image_size), "random weights")
+        return (SIZE.format(self.image_size), "random weights")
 
     def build(self) -> openvino.Model:
         """Return the network."""
@@ -93,7 +93,7 @@ class Bert(Inference):
         """What the paper does not give."""
         return (
             "fixed shapes",
-            "attention operation by operation, keys transposed by one of their own",
+            "attention operation by operation, the keys transposed before",
             "random weights",
         )
 
