@@ -9,7 +9,9 @@ from suite.core.machine import Machine
 from suite.execution.measurement import Backend
 from suite.formats.machine_toml import load_machine
 
-BACKENDS = ("session", "cluster", "openvino")
+TENSORFLOW = ("session", "cluster")
+"""Those that run TensorFlow's programs."""
+BACKENDS = (*TENSORFLOW, "openvino")
 
 
 def make_backend(
