@@ -68,9 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.export import check_free
 
     if arguments.backend not in TENSORFLOW:
-        raise InputError(
-            f"nothing is exported for backend {arguments.backend!r}; one of {', '.join(TENSORFLOW)}"
-        )
+        known = ", ".join(TENSORFLOW)
+        raise InputError(f"there is no backend {arguments.backend!r} to export for; one of {known}")
     check_free(arguments.output)
     kind = "graph" if arguments.model is None else kind_of(arguments.model)
     if kind in _LIVE:
