@@ -170,14 +170,14 @@ class AmoebaNet:
 
         @tf.function(autograph=False)
         def step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-            loss = self._loss(weights, x, y)
+            loss = self.loss(weights, x, y)
             optimizer.minimise(loss)
             return loss
 
         return step, [images, labels]
 
-    def _loss(self, weights: Weights, x: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-        """Mean cross entropy of the classifier."""
+    def loss(self, weights: Weights, x: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        """Mean cross entropy of float32[batch, size, size, 3] with int32[batch]: float32[]."""
         import tensorflow as tf
 
         normal, reduction = CELLS[self.kind]
