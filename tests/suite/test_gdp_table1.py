@@ -66,6 +66,7 @@ def test_the_oom_pattern_is_compared(page):
     row = rows_of(page, "The paper's table")["2-layer RNNLM (2)"]
     assert row["METIS [2]"] == "OOM (0.355)"
     assert "**only ours**: 2-layer RNNLM METIS)" in page.notes[1]
+    assert "at most 25% of a GPU's memory" in page.notes[1]
 
 
 def test_searches_are_compared_by_their_cpu_seconds(page):
