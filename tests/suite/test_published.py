@@ -1,5 +1,7 @@
 """The papers' numbers: complete, and consistent with the arithmetic the papers state."""
 
+from statistics import geometric_mean
+
 import pandas as pd
 import pytest
 
@@ -11,6 +13,10 @@ HDP_PRIOR = ["cpu_only", "gpu_only", "human_expert", "scotch", "mincut"]
 
 def rows(paper: str, table: str) -> pd.DataFrame:
     return PUBLISHED[(PUBLISHED["paper"] == paper) & (PUBLISHED["table"] == table)]
+
+
+GDP = rows("GDP", "1")
+METIS_FITS = {"gdp_rnnlm_2", "gdp_inception_v3", "amoebanet_d"}
 
 
 def half_unit(digits: str) -> float:
@@ -55,6 +61,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("ColocRL", "2", 36),
         ("HSDAG", "1", 9),
         ("Post", "claims", 3),
+        ("GDP", "1", 87),
     ],
 )
 def test_every_cell_is_there_once(paper, table, count):
@@ -73,6 +80,7 @@ def test_only_words_the_papers_print():
         ("HDP", "nmt_4", "gpu_only", "oom"),
         ("HDP", "nmt_8", "gpu_only", "oom"),
         ("ColocRL", "colocrl_nmt", "gpu_only", "oom"),
+        *(("GDP", task, "metis", "oom") for task in set(GDP["task"]) - METIS_FITS - {"all"}),
     }
 
 
@@ -128,3 +136,36 @@ def test_hdp_rnnlm_single_device_cells_are_colocrls():
     for column in ("cpu_only", "gpu_only"):
         ours = cell(hdp[hdp["task"] == "rnnlm"], column)
         assert ours == cell(colocrl[colocrl["task"] == "colocrl_rnnlm"], column)
+
+
+def gdp_ratios(column: str, other: str) -> tuple[list[str], list[float], list[float]]:
+    """(unexplained tasks, other / GDP from the printed seconds, and from the printed speed-ups)."""
+    unexplained, seconds, percent = [], [], []
+    for task, frame in GDP[GDP["gpus"] > 0].groupby("task", sort=False):
+        base, new, claim = cell(frame, other), cell(frame, "gdp"), cell(frame, column)
+        if not is_explained(claim, explained(base, new, "new")):
+            unexplained.append(str(task))
+        seconds.append(base[0] / new[0])
+        percent.append(1 + claim[0] / 100)
+    return unexplained, seconds, percent
+
+
+def test_gdps_speedups_follow_but_for_three():
+    unexplained, seconds, percent = gdp_ratios("speedup_over_human", "human_expert")
+    assert unexplained == ["transformer_xl_4", "transformer_xl_8", "amoebanet_d"]
+    assert 100 * (geometric_mean(seconds) - 1) == pytest.approx(15.0, abs=0.05)
+    assert 100 * (geometric_mean(percent) - 1) == pytest.approx(16.3, abs=0.05)
+    assert cell(GDP[GDP["task"] == "all"], "speedup_over_human")[0] == 16
+
+
+def test_gdps_mean_over_hdp_is_one_of_percentages():
+    unexplained, seconds, percent = gdp_ratios("speedup_over_hdp", "hdp")
+    assert unexplained == []
+    assert 100 * (geometric_mean(seconds) - 1) == pytest.approx(11.2, abs=0.05)
+    printed = cell(GDP[GDP["task"] == "all"], "speedup_over_hdp")
+    assert abs(geometric_mean([100 * (p - 1) for p in percent]) - printed[0]) < printed[1]
+
+
+def test_gdps_mean_search_speedup_follows():
+    times = [float(v) for v in GDP[GDP["column"] == "search_speedup"]["value"]]
+    assert geometric_mean(times[:-1]) == pytest.approx(times[-1], abs=0.5)
