@@ -17,6 +17,7 @@ from suite.formats.graph_npz import save_graph
 from suite.formats.machine_toml import load_machine
 from suite.report.build import build_table
 from suite.report.load_records import load_published, load_records
+from suite.report.page.charts import COLOURS, SHAPES, look
 from suite.report.page.placements import BINS, coded, placements, positions
 from suite.report.page.tables import sort_value
 from suite.report.page.write_page import LIMIT, write_page
@@ -294,3 +295,8 @@ def test_a_printed_cell_is_sorted_by_the_number_in_front(cell, value):
 def test_a_cell_that_knows_its_number_is_sorted_by_that():
     assert sort_value(PrintedCell("about 3", 2.75) + " f") == 2.75
     assert np.isnan(sort_value("OOM"))
+
+
+def test_no_two_placers_look_alike():
+    count = len(COLOURS) * len(SHAPES)
+    assert len({tuple(one.values()) for one in look(count)}) == count

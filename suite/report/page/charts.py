@@ -44,10 +44,10 @@ def charts(placers: Sequence[str]) -> dict[str, Spec]:
 
 
 def look(count: int) -> list[dict[str, str]]:
-    """Colour and shape of so many placers."""
+    """Colour and shape of so many placers, no two alike up to one for each pair of the two."""
     rounds = len(COLOURS)
     return [
-        {"colour": COLOURS[i % rounds], "shape": SHAPES[(i + i // rounds) % len(SHAPES)]}
+        {"colour": COLOURS[i % rounds], "shape": SHAPES[(i + 2 * (i // rounds)) % len(SHAPES)]}
         for i in range(count)
     ]
 
