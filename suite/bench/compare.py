@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
@@ -16,6 +17,8 @@ from suite.simulator.result import StepResult
 
 BASELINES = ("cpu_only", "gpu_only", "scotch", "mincut", "metis")
 """Placers that need neither a human expert nor a budget."""
+QUICK = (*BASELINES, "heft", "etf", "m_topo", "m_etf")
+"""What is tried beside a search where no placer is named: list schedules, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +59,30 @@ def attempt(problem: Problem, simulator: Simulator, placer: Placer, search: Sear
     return Answer(checked, simulator.run(checked.devices), seconds, search.evaluations)
 
 
-def compare(problem: Problem, simulator: Simulator, asked: Trial, seed: int) -> list[Trial]:
-    """Return ``asked`` and, after it, every baseline that is not the one asked for.
+def compare(
+    problem: Problem,
+    simulator: Simulator,
+    asked: Trial,
+    seed: int,
+    beside: Sequence[str] = BASELINES,
+) -> list[Trial]:
+    """Return ``asked`` and, after it, every placer of ``beside`` that is not the one asked for.
 
-    The human expert is among them where the problem has one. A baseline that fails says why.
+    The human expert is among them where the problem has one. A placer that fails says why.
     """
-    names = BASELINES if problem.expert is None else (*BASELINES, "human_expert")
+    names = beside if problem.expert is None else (*beside, "human_expert")
     others = [name for name in names if name != asked.placer]
     return [asked, *(_tried(problem, simulator, name, seed) for name in others)]
+
+
+def fastest(trials: Sequence[Trial]) -> Trial | None:
+    """The trial with the smallest step time of those that fit in memory, the first of equals."""
+    valid = [
+        (trial.answer.result.step_time, i)
+        for i, trial in enumerate(trials)
+        if trial.answer is not None and trial.status == "ok"
+    ]
+    return trials[min(valid)[1]] if valid else None
 
 
 def _tried(problem: Problem, simulator: Simulator, name: str, seed: int) -> Trial:

@@ -49,8 +49,6 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     mean squares. Recurrent layers are unrolled: a loop would be one operation. The graph's
     ``choices`` say all this. InputError for what cannot be trained or has open shapes.
     """
-    import tensorflow as tf
-
     inputs = inputs_of(network, name, options)
     choices = [str(inputs)]
     if not network.trainable_variables:
@@ -58,8 +56,7 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     try:
         with _unrolled(network) as unrolled:
             choices += unrolled
-            forward = tf.function(lambda *x: inputs.call(x), autograph=False)
-            outputs = forward.get_concrete_function(*inputs.specs).structured_outputs
+            outputs = _outputs(network, inputs)
             labels, loss, optimizer, said = _goal(network, outputs)
             step = _training_step(network, inputs, loss, optimizer)
             function = step.get_concrete_function(*inputs.specs, *labels)
@@ -69,6 +66,26 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
         words = describe_exception(error)
         raise InputError(f"{name}: Keras cannot build a training step: {words}") from None
     return capture_function(function, name, choices + said)
+
+
+def _outputs(network: keras.Model, inputs: KerasInputs) -> object:
+    """Something with the shape and dtype of each output, in the model's own structure.
+
+    Tracing the whole model for it takes as long as tracing the step's forward half: models that
+    know their own outputs are asked, where that leaves no dimension open.
+    """
+    import keras
+    import tensorflow as tf
+
+    if getattr(network, "inputs", None) and getattr(network, "outputs", None):
+        flat = [tuple(spec.shape) for spec in inputs.specs]
+        given = keras.tree.pack_sequence_as(network.input, flat) if len(flat) > 1 else flat[0]
+        shapes = network.compute_output_shape(given)
+        # Several outputs come as a structure of shapes, which only tracing tells from one shape.
+        if isinstance(shapes, tuple) and all(isinstance(size, int) for size in shapes):
+            return tf.TensorSpec(shapes, network.outputs[0].dtype)
+    forward = tf.function(lambda *x: inputs.call(x), autograph=False)
+    return forward.get_concrete_function(*inputs.specs).structured_outputs
 
 
 @contextmanager

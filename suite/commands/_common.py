@@ -251,7 +251,8 @@ def parameters_of(pairs: list[str]) -> dict[str, Any]:
 
 def add_placer_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
     """--placer, --set, --seed, --evaluations, --seconds."""
-    parser.add_argument("--placer", required=required, help="placer (placebench list)")
+    unnamed = "" if required else "; without one, the best of quick ones and a search"
+    parser.add_argument("--placer", required=required, help=f"placer (placebench list){unnamed}")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the placer"
     )

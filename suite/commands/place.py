@@ -32,6 +32,7 @@ from suite.commands._common import (
     problem_of,
 )
 from suite.commands._display import Display, add_tensorboard
+from suite.core.errors import BudgetExhausted, InputError
 
 if TYPE_CHECKING:
     from suite.bench.cell import MeasureTop
@@ -45,7 +46,10 @@ if TYPE_CHECKING:
     from suite.search.placer import Placer
     from suite.simulator.compiled.judge import Simulator
 
-EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
+SEARCH, SECONDS = "annealing", 30.0
+"""What searches where no placer is named, and for how long unless a budget is given."""
+EXAMPLES = """  placebench place nmt_2 --output nmt_2.json   # the best of many and 30 s of search
+  placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
   placebench place my_package.net:step --machine h100_8 --gpus 4 --placer metis --trace trace.json
   placebench place net.keras --batch 64 --machine workstation --placer mincut
@@ -64,7 +68,7 @@ def add(parsers: Subparsers) -> None:
         EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)
-    add_placer_arguments(parser, required=True)
+    add_placer_arguments(parser, required=False)
     add_answer_arguments(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
@@ -74,48 +78,66 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Place, judge, compare with the bound and the baselines."""
+    unnamed = arguments.placer is None
+    if unnamed:
+        _take_default(arguments)
     placer = placer_of(arguments)
     judging, top = judging_of(arguments), measure_top_of(arguments)
     loaded, problem = problem_of(arguments)
 
-    from suite.bench.compare import Trial, compare
+    from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
+    from suite.bench.first_use import compile_first
     from suite.bench.judge import robust_judge
     from suite.bounds.lower_bound import lower_bound
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
-    from suite.formats.interchange import write_placement
-    from suite.formats.json_file import write_json
     from suite.search.robust_judge import RobustJudge
     from suite.simulator.compiled.judge import Simulator
     from suite.simulator.semantics import PLACEBENCH
-    from suite.simulator.timeline import timeline
 
+    compile_first(arguments.placer, placer, problem.machine)
     COMPILE_TIME.announce(FIRST_USE)
     simulator = Simulator(problem)
     judge: Judge = simulator
     if judging is not None:
         names = machine_name(arguments), loaded.task
         judge = robust_judge(problem, *names, judging, PLACEBENCH.name)
-    if top is None:
-        answer, measured = _answer(arguments, problem, simulator, judge, placer), None
-    else:
-        step = measured_step(arguments, loaded)
-        answer, measured = _measured(arguments, problem, simulator, judge, placer, step, top)
-    if arguments.output:
-        write_placement(answer.placement, problem, arguments.output)
-    if arguments.trace:
-        write_json(timeline(problem, answer.placement.devices).to_chrome(), arguments.trace)
-    trials = compare(problem, simulator, Trial.of(arguments.placer, answer), arguments.seed)
+    answer, measured, failure = None, None, ""
+    try:
+        if top is None:
+            answer = _answer(arguments, problem, simulator, judge, placer)
+        else:
+            step = measured_step(arguments, loaded)
+            answer, measured = _measured(arguments, problem, simulator, judge, placer, step, top)
+        # Before others are tried: whatever happens to them, the answer is there.
+        _write(arguments, problem, answer)
+    except BudgetExhausted as error:
+        if not unnamed:
+            raise
+        failure = str(error)
+    name = arguments.placer
+    asked = Trial(name, None, "error", failure) if answer is None else Trial.of(name, answer)
+    trials = compare(problem, simulator, asked, arguments.seed, QUICK if unnamed else BASELINES)
+    best = fastest(trials)
+    if unnamed and best is not None:
+        trials = [best, *(trial for trial in trials if trial is not best)]
+    chosen = trials[0].answer
+    if chosen is None:
+        raise InputError(f"no placer has found a placement that fits; {SEARCH}: {failure}")
+    if chosen is not answer:
+        _write(arguments, problem, chosen)
     bound = lower_bound(problem)
     robust = None
     if isinstance(judge, RobustJudge):
-        robust = robust_json(judge, answer.placement.devices)
+        robust = robust_json(judge, chosen.placement.devices)
     if arguments.json:
         found = _as_json(loaded, problem, trials, bound)
+        found |= {"fastest": None if best is None else best.placer}
         found |= {} if robust is None else {"judge": robust}
         found |= {} if measured is None else {"measured_top": measured.as_record()}
         print(json.dumps(found, indent=1))
     else:
-        print(_as_text(loaded, problem, trials, bound))
+        how = _how(arguments, trials) if unnamed else None
+        print(_as_text(loaded, problem, trials, bound, best, how))
         if robust is not None:
             print(robust_text(robust))
         if measured is not None:
@@ -123,6 +145,42 @@ def run(arguments: argparse.Namespace) -> int:
         for path in filter(None, (arguments.output, arguments.trace)):
             print(f"wrote {path}")
     return 0
+
+
+def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> None:
+    """Write the files that are asked for."""
+    from suite.formats.interchange import write_placement
+    from suite.formats.json_file import write_json
+    from suite.simulator.timeline import timeline
+
+    if arguments.output:
+        write_placement(answer.placement, problem, arguments.output)
+    if arguments.trace:
+        write_json(timeline(problem, answer.placement.devices).to_chrome(), arguments.trace)
+
+
+def _take_default(arguments: argparse.Namespace) -> None:
+    """Search for SECONDS where neither a placer nor a budget is named; InputError if unclear."""
+    for name, given in (("set", arguments.set), ("judge", arguments.judge)):
+        if given:
+            raise InputError(f"--{name} goes with a placer; add --placer {SEARCH}")
+    if arguments.measure_top is not None:
+        raise InputError(f"--measure-top goes with a placer; add --placer {SEARCH}")
+    arguments.placer = SEARCH
+    if arguments.seconds is None and arguments.evaluations is None:
+        arguments.seconds = SECONDS
+
+
+def _how(arguments: argparse.Namespace, trials: list[Trial]) -> str:
+    """What was done where no placer was named, in words."""
+    seconds = f"{arguments.seconds:g} s" if arguments.seconds is not None else ""
+    count = f"{arguments.evaluations:,} evaluations" if arguments.evaluations is not None else ""
+    budget = " and at most ".join(filter(None, (seconds, count)))
+    quick = sum(trial.placer != SEARCH for trial in trials)
+    return (
+        f"placer     none was named: {trials[0].placer} is the fastest of {budget} of {SEARCH} and"
+        f" {quick} quick placers"
+    )
 
 
 def _measured(
@@ -177,17 +235,25 @@ def _answer(
             search.journal.close()
 
 
-def _as_text(loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound) -> str:
+def _as_text(
+    loaded: Loaded,
+    problem: Problem,
+    trials: list[Trial],
+    bound: Bound,
+    best: Trial | None,
+    how: str | None,
+) -> str:
     from suite.commands._verdict import as_json, as_text
 
     answer = trials[0].answer
     assert answer is not None
     verdict = as_text(problem, as_json(problem, answer.result))
     ratio = _ratio(answer.result.step_time, bound.seconds)
-    lines = [about(loaded, problem), verdict]
+    lines = [about(loaded, problem), *filter(None, [how]), verdict]
     lines.append(f"bound      {bound.seconds:.6f} s, proven ({bound.kind}); this is x{ratio:.2f}")
     head = f"{'placer':18} {'step time':>12} {'x bound':>8} {'to place':>10} {'evaluations':>12}"
-    return "\n".join([*lines, "", head, *(_row(problem, trial, bound) for trial in trials)])
+    rows = [_row(problem, trial, bound) + "  fastest" * (trial is best) for trial in trials]
+    return "\n".join([*lines, "", head, *rows])
 
 
 def _row(problem: Problem, trial: Trial, bound: Bound) -> str:

@@ -15,10 +15,16 @@ def add(parsers: Subparsers) -> None:
         "report",
         "Write every table (Markdown, CSV) and plot (PNG) from the records.",
         "  placebench report\n"
+        "  placebench report --html          # reports/report.html: sort, filter, switch, hover\n"
         "  placebench report --results runs --output runs/reports --compare results",
     )
     parser.add_argument("--results", type=Path, default=Path("results"), help="records folder")
     parser.add_argument("--output", type=Path, default=Path("reports"), help="where to write")
+    parser.add_argument(
+        "--html",
+        action="store_true",
+        help="also write one page with everything, for a browser (pip install 'placebench[html]')",
+    )
     parser.add_argument(
         "--compare", type=Path, metavar="FOLDER", help="say how the records compare with these"
     )
@@ -29,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.bench.reference import compare_with_reference
     from suite.report.build import write_reports
 
-    report = write_reports(arguments.results, arguments.output)
+    report = write_reports(arguments.results, arguments.output, arguments.html)
     for line in report.lines:
         print(line)
     print(f"\n{report.text}")

@@ -26,6 +26,8 @@ the same libraries. Do not edit: change a record, a table (`suite/report/tables/
 
 MAIN_TABLE = "hdp_table1"
 """The table that the first command is about."""
+PAGE = "report.html"
+"""The page with everything in it."""
 
 
 class Plot(Protocol):
@@ -95,13 +97,18 @@ def _build(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table:
     return table
 
 
-def write_reports(results: Path, reports: Path) -> Report:
+def write_reports(results: Path, reports: Path, html: bool = False) -> Report:
     """Render ``NAME.md`` and ``NAME.csv`` of every table, ``NAME.png`` of every plot, and an index.
 
     Only of those that have records. A table with a ``summary(records)`` gets a ``NAME.json`` too.
     Each file is replaced whole; that of a plot which cannot be drawn stays as it is. InputError
-    when there is no record at all, or a broken one.
+    when there is no record at all, or a broken one. With ``html`` also PAGE, which holds all of it;
+    InputError then, before anything is written, where its libraries are not installed.
     """
+    if html:
+        from suite.report.page.libraries import check_libraries
+
+        check_libraries()
     records, published = load_records(results), load_published()
     if records.empty:
         raise InputError(f"{results} holds no records; run `placebench bench` or name another")
@@ -129,6 +136,10 @@ def write_reports(results: Path, reports: Path) -> Report:
     without = sorted((built.keys() - tables) | (plots.keys() - drawn))
     index = _index(tables, captions, data, without)
     written.append(_write(reports / "README.md", index.encode()))
+    if html:
+        from suite.report.page.write_page import write_page
+
+        written.append(write_page(reports / PAGE, tables, records, published, results))
     return Report(tables, tuple(written), tuple(without), undrawn, _left(reports, written))
 
 

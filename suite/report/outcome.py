@@ -12,6 +12,7 @@ import pandas as pd
 
 from suite.core.statistics import Interval, median_interval
 from suite.report.metrics import Metric
+from suite.report.table import PrintedCell
 
 WORDS = {"oom": "OOM", "timeout": "time-out", "not_given": "-", "not_run": "not run"}
 """What tables print for a status, where it is not the status itself."""
@@ -98,6 +99,17 @@ class Outcome:
         printed = f"{metric.format(self.median)}{interval}"
         return f"{printed}, best {metric.format(self.values[0])}, {self.counts}"
 
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What a cell has no room for: the median with more digits, its range, the failures."""
+        lost = [f"{n} {word(s)}" for s, n in Counter(self.failures).items()]
+        if not self.values:
+            return (f"ours: {', '.join(lost) or word(self.status)}",)
+        many = f" (median of {len(self.values)} seeds)" if len(self.values) > 1 else ""
+        low, high = self.interval
+        spread = () if low == high else (f"from {low:.5g} s to {high:.5g} s",)
+        return (f"ours: {self.median:.5g} s{many}", *spread, *(f"and {text}" for text in lost))
+
     def _single(self, metric: Metric) -> str:
         """The one value, or the failures; their number where they differ."""
         if self.values:
@@ -142,13 +154,14 @@ def ratio(ours: Outcome, theirs: Printed) -> float:
     return ours.median / theirs.value
 
 
-def beside(number: str, ours: Outcome, theirs: Printed, best: bool = False) -> str:
+def beside(number: str, ours: Outcome, theirs: Printed, best: bool = False) -> PrintedCell:
     """Print ``number``, ours, then in brackets the published value and ours / published."""
     number = f"**{number}**" if best else number
     times = ratio(ours, theirs)
-    return (
-        f"{number} ({theirs.text})" if times != times else f"{number} ({theirs.text}, x{times:.2f})"
-    )
+    known = times == times
+    text = f"{number} ({theirs.text}, x{times:.2f})" if known else f"{number} ({theirs.text})"
+    compared = (f"ours / published: {times:.4g}",) if known else ()
+    return PrintedCell(text, ours.median, (*ours.details, f"published: {theirs.text}", *compared))
 
 
 def best_of(outcomes: dict[str, Outcome], metric: Metric) -> str:

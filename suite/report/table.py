@@ -4,8 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import pandas as pd
+
+
+class PrintedCell(str):
+    """A printed cell that knows what is behind it, for pages that can sort and explain."""
+
+    value: float
+    """By which a column is sorted; NaN where the cell has no number."""
+    details: tuple[str, ...]
+    """A line each: more than there is room to print."""
+
+    def __new__(cls, text: str, value: float = nan, details: Sequence[str] = ()) -> PrintedCell:
+        """Print ``text``."""
+        cell = super().__new__(cls, text)
+        cell.value, cell.details = value, tuple(details)
+        return cell
+
+    def __add__(self, more: str) -> PrintedCell:
+        """The cell with ``more`` behind it."""
+        return PrintedCell(str(self) + more, self.value, self.details)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,21 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from command_line import placebench
+from command_line import SMOKE_GRAPH, placebench
 from two_ops import GRAPH, MACHINE
 
+from suite.bench.first_use import compile_first
 from suite.capture import from_graph_def, from_keras, from_module
 from suite.capture.options import Options
 from suite.cli import main
+from suite.core.compile_time import COMPILE_TIME
 from suite.core.errors import InputError
+from suite.core.problem import Problem
+from suite.formats.interchange import read_graph
+from suite.formats.machine_toml import load_machine
+from suite.search.placer import Search
+from suite.search.registry import make_placer
+from suite.simulator.compiled.judge import Simulator
 
 v1 = tf.compat.v1
 BATCH, UNITS, FLOAT = 8, 64, 4
@@ -453,3 +461,51 @@ def test_the_comparison_by_hand(folder, capsys):
         "mincut",
         "metis",
     ]
+
+
+def test_without_a_placer_the_fastest_of_many_is_taken(folder, capsys):
+    (folder / "g.json").write_text(json.dumps(GRAPH))
+    (folder / "m.toml").write_text(MACHINE)
+    arguments = ["g.json", "--machine", "m.toml", "--evaluations", "300"]
+    verdict = placed(capsys, *arguments, "--output", "answer.json")
+    trials = [verdict, *verdict["comparison"]]
+    fits = [trial for trial in trials if trial["status"] == "ok"]
+    assert verdict["step_time"] == min(trial["step_time"] for trial in fits)
+    assert verdict["fastest"] == verdict["placer"]
+    assert {"annealing", "metis", "heft", "m_etf"} <= {trial["placer"] for trial in trials}
+    assert json.loads((folder / "answer.json").read_text())
+    assert main(["place", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (told,) = [line for line in lines if line.startswith("placer ") and "none was named" in line]
+    assert "300 evaluations of annealing and 9 quick placers" in told
+    (best,) = [line for line in lines if line.endswith("  fastest")]
+    assert best.split()[0] == verdict["placer"]
+
+
+def test_what_needs_a_placer_says_so(folder, capsys):
+    (folder / "g.json").write_text(json.dumps(GRAPH))
+    for more in (["--set", "k=5"], ["--judge", "worst"], ["--measure-top", "3"]):
+        assert main(["place", "g.json", "--machine", "k40", *more]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{more[0]} goes with a placer; add --placer" in line
+
+
+def test_the_fastest_is_marked_where_a_placer_was_named_too(folder, capsys):
+    (folder / "g.json").write_text(json.dumps(GRAPH))
+    (folder / "m.toml").write_text(MACHINE)
+    assert main(["place", "g.json", "--machine", "m.toml", "--placer", "cpu_only"]) == 0
+    (best,) = [line for line in capsys.readouterr().out.splitlines() if line.endswith("  fastest")]
+    assert best.startswith("gpu_only")
+
+
+def test_what_a_placer_compiles_is_there_before_its_clock_starts(folder, monkeypatch):
+    """From then on nothing is left to compile, whatever the caches held before."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(folder / "compiled"))
+    machine = load_machine("k40").with_gpus(2)
+    placer = make_placer("heft", {})
+    compile_first("heft", placer, machine)
+    assert (folder / "compiled" / "complete").is_dir()
+    before = COMPILE_TIME.wall
+    problem = Problem.create(read_graph(SMOKE_GRAPH), machine)
+    placer.place(problem, Search(problem, Simulator(problem)))
+    assert COMPILE_TIME.wall == before

@@ -18,7 +18,7 @@ from suite.report.build import write_reports
 from suite.report.load_records import load_published, load_records
 from suite.report.plot_style import style
 from suite.report.plots import placement_map
-from suite.report.plots._unrolled import unroll
+from suite.report.unrolled import unroll
 
 SECONDS = {
     "embedding/source/step_0/Gather": 1.0,

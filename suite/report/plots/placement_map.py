@@ -14,8 +14,8 @@ from suite.report.comparison import Comparison, Row
 from suite.report.hdp import SHORT, beside_table1
 from suite.report.metrics import metric
 from suite.report.plot_style import WIDTH
-from suite.report.plots._recorded import recorded
-from suite.report.plots._unrolled import Unrolled, unroll
+from suite.report.recorded import recorded
+from suite.report.unrolled import Unrolled, layer_name, unroll
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,19 +103,12 @@ def _panel(
             height = FILLED * cells[:, device]
             ax.bar(steps, height, FILLED, bottom=bottom, color=colour, linewidth=0)
             bottom = bottom + height
-    ax.set_yticks(range(len(layers)), [_name(layer) for layer in layers], fontsize=8)
+    ax.set_yticks(range(len(layers)), [layer_name(layer) for layer in layers], fontsize=8)
     ax.set_ylim(-0.6, len(layers) - 0.4)
     ax.set_xlim(-0.7, len(steps) - 0.3)
     ax.tick_params(length=0)
     ax.grid(False)
     ax.spines[["left", "bottom"]].set_visible(False)
-
-
-def _name(layer: str) -> str:
-    """A layer's name, counted from 1."""
-    scope, _, number = layer.partition("/layer_")
-    side, _, rest = scope.partition("/")
-    return f"{scope} {int(number) + 1}" if number else f"{rest} {side}" if rest else scope
 
 
 def _legend(names: list[str], colours: list[str], shares: NDArray[np.float64]) -> list[Patch]:

@@ -78,7 +78,7 @@ def _main(ours: Comparison, gains: dict[Row, Gain], where: World) -> Section:
     for row in ours.rows:
         outcomes = {placer: ours.ours(row, placer) for placer in [*PAPER, LEARNED]}
         best = best_of(outcomes, SECONDS)
-        cells = [
+        cells: list[str] = [
             beside(_text(placer, outcome), outcome, ours.theirs(row, placer), placer == best)
             + where.mark(row, placer)
             for placer, outcome in outcomes.items()

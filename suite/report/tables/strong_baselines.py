@@ -10,7 +10,7 @@ from suite.bench.cell import SIMULATOR, Cell
 from suite.bench.grid import load_grid
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, word
-from suite.report.table import Section, Table
+from suite.report.table import PrintedCell, Section, Table
 from suite.report.tables._columns import about, backends
 from suite.report.tables._notes import code_note, failures, provenance
 
@@ -90,7 +90,7 @@ def _cell(records: pd.DataFrame, best: float) -> str:
     text = f"**{text}**" if outcome.median == best else text
     ratio = outcome.median / float(record["lower_bound"])
     spent = f"{float(record['wall_seconds']):.1f} s, {int(record['evaluations']):,}"
-    return f"{text} (x{ratio:.2f}; {spent})"
+    return PrintedCell(f"{text} (x{ratio:.2f}; {spent})", outcome.median, _details(outcome, ratio))
 
 
 def _race(race: pd.DataFrame, records: pd.DataFrame, cells: Sequence[Cell]) -> Section:
@@ -121,7 +121,13 @@ def _ratio(records: pd.DataFrame, bound: float, spent: str = "") -> str:
     outcome = Outcome.of(records, 1)
     if not outcome.values:
         return word(outcome.status)
-    return f"{outcome.median:.3f} (x{outcome.median / bound:.2f}{spent})"
+    ratio = outcome.median / bound
+    text = f"{outcome.median:.3f} (x{ratio:.2f}{spent})"
+    return PrintedCell(text, outcome.median, _details(outcome, ratio))
+
+
+def _details(outcome: Outcome, ratio: float) -> tuple[str, ...]:
+    return (*outcome.details, f"step time / lower bound: {ratio:.4g}")
 
 
 def _bound(records: pd.DataFrame) -> float:

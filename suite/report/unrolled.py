@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,18 +45,38 @@ def unroll(problem: Problem, devices: Ints) -> Unrolled:
     """
     ops = np.arange(problem.graph.n_ops)
     spent = problem.seconds[ops, devices]
-    matches = [_NAME.match(name) for name in problem.graph.op_names]
-    found = [(op, match) for op, match in enumerate(matches) if match]
-    layers = sorted({match["layer"] for _, match in found}, key=_order)
-    steps = max((int(match["step"]) + 1 for _, match in found), default=0)
+    layers, steps, found, cells = _sorted(problem.graph.op_names)
     seconds = np.zeros((2, len(layers), steps, problem.machine.n_devices))
+    np.add.at(seconds, (*cells, devices[found]), spent[found])
+    return Unrolled(layers, seconds, float(1 - seconds.sum() / spent.sum()))
+
+
+@lru_cache(maxsize=2)
+def _sorted(names: tuple[str, ...]) -> tuple[tuple[str, ...], int, Ints, tuple[Ints, Ints, Ints]]:
+    """Layers, the number of steps, the operations in them, and each one's pass, layer and step."""
+    matches = [(op, _NAME.match(name)) for op, name in enumerate(names)]
+    found = [(op, match) for op, match in matches if match]
+    layers = sorted({match["layer"] for _, match in found}, key=_order)
     row = {layer: i for i, layer in enumerate(layers)}
-    for op, match in found:
-        at = int(bool(match["back"])), row[match["layer"]], int(match["step"]), int(devices[op])
-        seconds[at] += spent[op]
-    return Unrolled(tuple(layers), seconds, float(1 - seconds.sum() / spent.sum()))
+    back, layer, step = (
+        np.array(values, np.int64)
+        for values in (
+            [bool(match["back"]) for _, match in found],
+            [row[match["layer"]] for _, match in found],
+            [int(match["step"]) for _, match in found],
+        )
+    )
+    ops = np.array([op for op, _ in found], np.int64)
+    return tuple(layers), int(step.max(initial=-1)) + 1, ops, (back, layer, step)
 
 
 def _order(layer: str) -> tuple[int, int]:
     scope, _, number = layer.partition("/layer_")
     return ORDER.index(scope), int(number or 0)
+
+
+def layer_name(layer: str) -> str:
+    """What to call one of :attr:`Unrolled.layers`, counted from 1."""
+    scope, _, number = layer.partition("/layer_")
+    side, _, rest = scope.partition("/")
+    return f"{scope} {int(number) + 1}" if number else f"{rest} {side}" if rest else scope

@@ -22,20 +22,33 @@ from suite.search.registry import tasks
 def recorded(record: pd.Series) -> tuple[Problem, Ints]:
     """Return the problem and the placement (int32[ops]) of a row of a record frame.
 
-    The graph is the one that the results keep, else the cached one; it is never captured here,
-    since a report must not take minutes. InputError says in words without paths what is missing.
+    InputError says in words without paths what is missing.
     """
+    problem = recorded_problem(record)
+    return problem, recorded_devices(record, problem)
+
+
+def recorded_problem(record: pd.Series) -> Problem:
+    """Return the problem of a row of a record frame.
+
+    The graph is the one that the results keep, else the cached one; it is never captured here,
+    since a report must not take minutes. InputError where it is not there.
+    """
+    machine = load_machine(str(record["machine"])).with_gpus(int(record["gpus"]))
+    return Problem.create(_graph(record), machine)
+
+
+def recorded_devices(record: pd.Series, problem: Problem) -> Ints:
+    """Return the placement, int32[ops], beside the record; InputError where it is not there."""
     cell = "/".join(str(record[name]) for name in ("grid", "task", "placer"))
     cell += f"/seed{record['seed']}"
-    machine = load_machine(str(record["machine"])).with_gpus(int(record["gpus"]))
-    problem = Problem.create(_graph(record), machine)
     try:
         devices = read_devices(Path(record["path"]))
     except InputError:
         raise InputError(
             f"the placement of {cell} is missing or damaged; run the cell again"
         ) from None
-    return problem, Placement.of(problem, devices).devices
+    return Placement.of(problem, devices).devices
 
 
 def _graph(record: pd.Series) -> OpGraph:
