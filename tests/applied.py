@@ -9,7 +9,7 @@ from tensorflow.python.eager import context
 
 import suite
 from suite.capture.from_module import capture_step
-from suite.capture.load_model import Options
+from suite.capture.options import Options
 from suite.core.errors import InputError
 
 STEPS, ROWS = 20, 12

@@ -10,7 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("placebench", "tensorflow", "keras", "numpy", "numba", "pymetis", "pyscotch", "highspy")
+PACKAGES = (
+    *("placebench", "tensorflow", "keras", "openvino"),
+    *("numpy", "numba", "pymetis", "pyscotch", "highspy"),
+)
 
 
 @cache

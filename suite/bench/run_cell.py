@@ -189,6 +189,7 @@ def _about(problem: Problem, semantics: str) -> Record:
             "ops_unpruned": facts.get("ops_unpruned", graph.n_ops),
             "paper_ops": facts.get("paper_ops"),
             "tensors": graph.n_tensors,
+            "edges": len(graph.consumers),
             "flops": float(graph.flops.sum()),
             "parameters": facts.get("parameters"),
             "persistent_bytes": int(graph.persistent_bytes.sum()),

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from suite.core.child_python import child_environment, python_command
 from suite.core.errors import InputError
+from suite.core.extras import require_openvino
 from suite.core.graph import OpGraph
+from suite.core.library_versions import library_version
 from suite.core.model import GraphFile
 from suite.core.paths import cache_folder
 from suite.core.quiet_tensorflow import QUIET
-from suite.core.source_digest import code_digest
+from suite.core.source_digest import code_digest, libraries, reached
 from suite.formats.atomic import atomic
 from suite.formats.graph_npz import FORMAT, load_graph_file, save_graph
 from suite.search.registry import task, task_sources
@@ -27,12 +29,28 @@ from suite.search.registry import task, task_sources
 
 @cache
 def cache_key(name: str) -> str:
-    """Hash of all that a task's capture depends on: parameters, sources, TensorFlow's version."""
-    # A task may be a model of another file at another size.
-    models = task_sources()[name], type(task(name)).__module__
-    code = code_digest("suite.capture.graph_def", "suite.formats.graph_npz", *models)
-    parts = [repr(task(name)), version("tensorflow"), version("keras"), FORMAT, code]
+    """Hash of all that a task's capture depends on: parameters, sources, the library's version."""
+    models = _model_modules(name)
+    if of_openvino(name):
+        capture = "suite.capture.openvino.read", "suite.capture.openvino.to_graph"
+        code = code_digest(*capture, "suite.formats.graph_npz", *models)
+        made_by = [library_version("openvino") or "not installed"]
+    else:
+        code = code_digest("suite.capture.graph_def", "suite.formats.graph_npz", *models)
+        made_by = [version("tensorflow"), version("keras")]
+    parts = [repr(task(name)), *made_by, FORMAT, code]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def of_openvino(name: str) -> bool:
+    """Whether a task is a network of OpenVINO's: its modules import that library."""
+    return "openvino" in libraries(*reached(*_model_modules(name)))
+
+
+def _model_modules(name: str) -> tuple[str, str]:
+    """A task may be a model of another file at another size."""
+    return task_sources()[name], type(task(name)).__module__
 
 
 def graph_path(name: str) -> Path:
@@ -41,7 +59,7 @@ def graph_path(name: str) -> Path:
 
 
 def graph_def_path(name: str) -> Path:
-    """Where the pruned GraphDef of a task is (gzipped protocol buffer)."""
+    """Where the pruned GraphDef of a task is (gzipped protocol buffer); OpenVINO's have none."""
     return cache_folder() / f"{name}-{cache_key(name)}.pb.gz"
 
 
@@ -85,6 +103,8 @@ def capture_all(names: Iterable[str], workers: int) -> Iterator[str]:
 
 def _capture_in_child(name: str) -> None:
     """TensorFlow's memory is given back when the child ends, and two can run side by side."""
+    if of_openvino(name):
+        require_openvino(f"task {name}")
     environment = child_environment(**QUIET, CUDA_VISIBLE_DEVICES="")
     command = python_command("-m", "suite.capture.cache", name)
     child = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -94,17 +114,28 @@ def _capture_in_child(name: str) -> None:
 
 
 def capture_task(name: str) -> None:
-    """Trace a task with TensorFlow and write its graph and GraphDef into the cache."""
+    """Trace a task with TensorFlow and write its graph and GraphDef into the cache.
+
+    Of a network of OpenVINO's, only its graph: the made-up weights are not kept.
+    """
+    model = task(name)
+    facts = {"task": name, "paper_ops": model.paper_ops, "choices": list(model.choices)}
+    if of_openvino(name):
+        from suite.capture.openvino.read import stored
+        from suite.capture.openvino.to_graph import to_graph
+
+        with stored(model.build()) as network:
+            save_graph(to_graph(network, name, facts), graph_path(name))
+        return
     from suite.capture.graph_def import capture_exported
     from suite.capture.to_graph import capture
 
-    model = task(name)
     built = model.build()
-    facts = {"task": name, "paper_ops": model.paper_ops, "choices": list(model.choices)}
     if isinstance(built, GraphFile):
         captured = capture_exported(built, name, facts)
     else:
-        captured = capture(*built, name, facts)
+        step, inputs = built
+        captured = capture(step, inputs, name, facts)
     with atomic(graph_def_path(name)) as temporary:
         payload = captured.graph_def.SerializeToString(deterministic=True)
         temporary.write_bytes(gzip.compress(payload, mtime=0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from suite.capture.describe_exception import describe_exception
 from suite.capture.graph_def import capture_step, needed, producer, read
-from suite.capture.load_model import Options
+from suite.capture.options import Options
 from suite.capture.to_graph import Captured
 from suite.core.errors import InputError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from suite.capture.describe_exception import describe_exception
 from suite.capture.from_function import Program, capture_function
 from suite.capture.keras_inputs import KerasInputs, Tensors, inputs_of
-from suite.capture.load_model import Options
+from suite.capture.options import Options
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:

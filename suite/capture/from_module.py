@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from suite.capture.describe_exception import describe_exception
 from suite.capture.from_function import Program, capture_function
-from suite.capture.load_model import Options
+from suite.capture.openvino.read import is_network
+from suite.capture.options import Options
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,20 +22,27 @@ if TYPE_CHECKING:
 
 _WANTED = (
     "return a tf.function with an input_signature, a concrete function, a Keras model, or"
-    " (tf.function, [tf.TensorSpec, ...])"
+    " (tf.function, [tf.TensorSpec, ...]); for inference, a model of OpenVINO's or PyTorch's"
 )
 
 
 def capture_target(target: str, options: Options) -> Program:
     """Import ``package.module:function`` and capture the training step it is or returns.
 
+    Raises InputError as :func:`found` and :func:`capture_step` do.
+    """
+    return capture_step(target, found(target), options)
+
+
+def found(target: str) -> object:
+    """Import ``package.module:function``: what it is, or returns where it is a plain function.
+
     Raises InputError for each way in which it can fail: one line that names the target.
     """
     module, _, attribute = target.partition(":")
     if module.endswith(".py") or not re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", target):
         raise InputError(f"{target!r} names no function; write package.module:function (no .py)")
-    found = _attribute(_import(module), module, attribute)
-    return capture_step(target, _built(target, found), options)
+    return _built(target, _attribute(_import(module), module, attribute))
 
 
 def _import(module: str) -> ModuleType:
@@ -65,7 +73,9 @@ def _attribute(found: object, module: str, path: str) -> object:
 
 def _built(target: str, found: object) -> object:
     """Call a plain function to get the step; leave alone what is a step already."""
-    if _is_step(found) or isinstance(found, tuple | list) or not callable(found):
+    if isinstance(found, tuple | list) or is_network(found) or not callable(found):
+        return found
+    if _is_step(found):
         return found
     for name, parameter in inspect.signature(found).parameters.items():
         optional = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from suite.capture.load_model import Options
+from suite.capture.options import Options
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:

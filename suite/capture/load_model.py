@@ -1,4 +1,4 @@
-"""What a user may call MODEL -> OpGraph: a task, a graph file, or what TensorFlow can trace."""
+"""What a user may call MODEL -> OpGraph: a task, a graph, what TensorFlow or OpenVINO reads."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import json
 import re
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
+from suite.capture.options import Options
 from suite.core.errors import InputError
+from suite.core.extras import require_openvino
 from suite.core.graph import OpGraph
 from suite.core.source_digest import code_digest
 
-DEFAULT_BATCH = 32
-"""Keras' own default, for files that leave the batch open."""
 _TIMEOUT = 3600.0
 """Seconds a capture may take."""
 _SUFFIXES = {
@@ -29,68 +27,11 @@ _SUFFIXES = {
     ".hdf5": "keras",
     ".pb": "graph_def",
     ".pbtxt": "graph_def",
+    ".xml": "openvino",
+    ".onnx": "openvino",
+    ".tflite": "openvino",
+    ".pdmodel": "openvino",
 }
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a model file leaves open."""
-
-    batch: int | None = None
-    """The first dimension of inputs that leave it open; None: 32."""
-    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Input name -> its whole shape."""
-    fetch: tuple[str, ...] = ()
-    """Operations of a GraphDef that a step runs; none: those that nothing reads."""
-    trust: bool = False
-    """Whether a Keras model may run Python code that it carries."""
-
-    def __post_init__(self) -> None:
-        """Refuse sizes below 1 (InputError)."""
-        if self.batch is not None and self.batch < 1:
-            raise InputError(f"the batch is {self.batch}; give >= 1")
-        for name, shape in self.inputs.items():
-            if any(size < 1 for size in shape):
-                raise InputError(f"input {name}: the shape is {shape}; give sizes >= 1")
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Options:
-        """What ``asdict`` made of options, read back from JSON."""
-        inputs = {name: tuple(shape) for name, shape in fields["inputs"].items()}
-        return cls(fields["batch"], inputs, tuple(fields["fetch"]), fields["trust"])
-
-    @property
-    def given(self) -> bool:
-        """Whether anything is said of the inputs or of what to run."""
-        return replace(self, trust=False) != Options()
-
-    def shape(self, name: str, known: Sequence[int | None] | None) -> tuple[int, ...]:
-        """Complete an input's shape (None: open; all of it: unknown rank); InputError if unable."""
-        given = self.inputs.get(name)
-        if given is None and known is not None:
-            first = [self.batch or DEFAULT_BATCH if size is None else size for size in known[:1]]
-            given = tuple(size for size in (*first, *known[1:]) if size is not None)
-        if given is None or (known is not None and not _fits(given, known)):
-            words = "an unknown shape" if known is None else f"the shape {_written(known)}"
-            raise InputError(
-                f"input {name!r} has {words}; give it whole with --input {name}=SIZE,SIZE,..."
-            )
-        return given
-
-    def check_names(self, names: Sequence[str]) -> None:
-        """Raise InputError when a shape was given for an input that is not there."""
-        for name in self.inputs:
-            if name not in names:
-                raise InputError(f"there is no input {name!r}; inputs: {', '.join(names)}")
-
-
-def _fits(given: Sequence[int], known: Sequence[int | None]) -> bool:
-    pairs = zip(given, known, strict=False)
-    return len(given) == len(known) and all(k in (None, size) for size, k in pairs)
-
-
-def _written(shape: Sequence[int | None]) -> str:
-    return f"({', '.join('?' if size is None else str(size) for size in shape)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +53,7 @@ def graph_def_beside(graph: Path) -> Path:
 
 
 def kind_of(model: str) -> str:
-    """``graph``, ``keras``, ``graph_def`` (by suffix), ``function`` (by its colon) or ``task``."""
+    """Which way in a model takes: by its suffix, ``function`` (by its colon) or ``task``."""
     kind = _SUFFIXES.get(Path(model.removesuffix(".gz")).suffix.lower())
     if kind == "graph_def" or (kind and not model.endswith(".gz")):
         return kind
@@ -121,7 +62,8 @@ def kind_of(model: str) -> str:
     if re.search(r"[./\\]", model) or Path(model).exists():
         raise InputError(
             f"cannot tell what {model!r} is; give a task, a graph (.json, .npz), a Keras model"
-            " (.keras, .h5), a GraphDef (.pb, .pbtxt, .pb.gz) or package.module:function"
+            " (.keras, .h5), a GraphDef (.pb, .pbtxt, .pb.gz), what OpenVINO reads (.xml, .onnx,"
+            " .tflite, .pdmodel) or package.module:function"
         )
     return "task"
 
@@ -154,9 +96,11 @@ def load(model: str, options: Options, folder: Path | None = None) -> Loaded:
         from suite.capture.cache import graph_def_path, load_graph
 
         graph = load_graph(model)
-        return Loaded(graph, f"task {model}", model, graph_def_path(model))
+        return Loaded(graph, f"task {model}", model, _if_there(graph_def_path(model)))
     if kind == "graph":
         return load_file(Path(model))
+    if kind == "openvino":
+        require_openvino(model)
     if kind == "function":
         return _uncached(kind, model, options, folder)
     return _cached(kind, model, options)
@@ -176,7 +120,7 @@ def _uncached(kind: str, model: str, options: Options, folder: Path | None) -> L
     if folder is not None:
         path = folder / "graph.npz"
         graph = _capture(kind, model, options, path)
-        return Loaded(graph, origin, graph_def=graph_def_beside(path))
+        return Loaded(graph, origin, graph_def=_if_there(graph_def_beside(path)))
     with tempfile.TemporaryDirectory(prefix="placebench-") as temporary:
         return Loaded(_capture(kind, model, options, Path(temporary) / "graph.npz"), origin)
 
@@ -190,30 +134,46 @@ def _cached(kind: str, model: str, options: Options) -> Loaded:
         try:
             graph = load_graph_file(path)
             origin = f"captured from {model} (cached)"
-            return Loaded(graph, origin, graph_def=graph_def_beside(path))
+            return Loaded(graph, origin, graph_def=_if_there(graph_def_beside(path)))
         except InputError as error:
             warnings.warn(f"{error}; capturing {model} again", stacklevel=2)
     graph = _capture(kind, model, options, path)
     origin = f"captured from {model} (cached from now on)"
-    return Loaded(graph, origin, graph_def=graph_def_beside(path))
+    return Loaded(graph, origin, graph_def=_if_there(graph_def_beside(path)))
+
+
+def _if_there(graph_def: Path) -> Path | None:
+    """OpenVINO's models have none."""
+    return graph_def if graph_def.exists() else None
 
 
 def _key(model: str, options: Options) -> str:
     """Hash of all that the capture of a file depends on; InputError if it cannot be read."""
     from suite.formats.graph_npz import FORMAT
 
-    try:
-        content = Path(model).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {model}: {error.strerror}; check the path") from None
-    parts = [content, Path(model).name.encode(), json.dumps(asdict(options)).encode()]
-    code = code_digest("suite.capture.tracing")
-    made_by = version("tensorflow"), version("keras"), FORMAT, code
-    parts += [text.encode() for text in made_by]
+    path, libraries = Path(model), ["tensorflow", "keras"]
+    files = [path]
+    if kind_of(model) == "openvino":
+        libraries = ["openvino"]
+        weights = path.with_suffix(".bin")  # shapes may be among them
+        files += [weights] if path.suffix == ".xml" and weights.exists() else []
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(hashlib.sha256(part).digest())
+    for file in files:
+        digest.update(_content(file))
+    made_by = [version(library) for library in libraries]
+    texts = [path.name, json.dumps(asdict(options)), *made_by, FORMAT]
+    for text in [*texts, code_digest("suite.capture.tracing")]:
+        digest.update(hashlib.sha256(text.encode()).digest())
     return digest.hexdigest()[:32]
+
+
+def _content(path: Path) -> bytes:
+    """Hash of a file; InputError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
 
 
 def _capture(kind: str, model: str, options: Options, path: Path) -> OpGraph:

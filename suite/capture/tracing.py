@@ -1,4 +1,4 @@
-"""The child process that captures a model with TensorFlow."""
+"""The child process that captures a model with TensorFlow or OpenVINO."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.capture.load_model import Options, graph_def_beside
+from suite.capture.load_model import graph_def_beside
+from suite.capture.options import Options
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import openvino
+    import tensorflow as tf
+
     from suite.capture.from_function import Program
-    from suite.capture.to_graph import Captured
+    from suite.core.graph import OpGraph
 
 
 def trace(request: object, path: object) -> dict[str, str]:
@@ -29,31 +35,58 @@ def trace(request: object, path: object) -> dict[str, str]:
     wish = json.loads(str(request))
     try:
         options = Options.from_json(wish["options"])
-        _save(_captured(wish["kind"], wish["model"], options), wish["model"], Path(str(path)))
+        graph, graph_def = _captured(wish["kind"], wish["model"], options)
+        _save(graph, graph_def, wish["model"], Path(str(path)))
     except InputError as error:
         return {"error": str(error)}
     return {"error": ""}
 
 
-def _save(captured: Captured, model: str, path: Path) -> None:
+def _save(graph: OpGraph, graph_def: tf.compat.v1.GraphDef | None, model: str, path: Path) -> None:
     from suite.formats.atomic import atomic
     from suite.formats.graph_npz import save_graph
 
-    if not captured.graph.n_ops:
+    if not graph.n_ops:
         raise InputError(f"{model}: nothing is left after pruning; return what the step computes")
-    with atomic(graph_def_beside(path)) as temporary:
-        payload = captured.graph_def.SerializeToString(deterministic=True)
-        temporary.write_bytes(gzip.compress(payload, mtime=0))
+    if graph_def is not None:
+        with atomic(graph_def_beside(path)) as temporary:
+            payload = graph_def.SerializeToString(deterministic=True)
+            temporary.write_bytes(gzip.compress(payload, mtime=0))
     # Last: where it is, the other one is whole.
-    save_graph(captured.graph, path)
+    save_graph(graph, path)
 
 
-def _captured(kind: str, model: str, options: Options) -> Captured:
+def _captured(
+    kind: str, model: str, options: Options
+) -> tuple[OpGraph, tf.compat.v1.GraphDef | None]:
+    """The graph, and the GraphDef of what TensorFlow runs."""
+    if kind == "openvino":
+        from suite.capture.openvino.read import keep_to_ourselves, read_file
+
+        keep_to_ourselves()
+        return _of_openvino(*read_file(model, options), model), None
     if kind == "graph_def":
         from suite.capture import from_graph_def
 
-        return from_graph_def.capture_file(model, options)
-    return program(kind, model, options).captured
+        captured = from_graph_def.capture_file(model, options)
+    elif kind == "keras":
+        captured = program(kind, model, options).captured
+    else:
+        from suite.capture import from_module
+        from suite.capture.openvino.read import convert, is_network, keep_to_ourselves
+
+        keep_to_ourselves()
+        found = _found(model)
+        if is_network(found):
+            return _of_openvino(*convert(model, found, options), model), None
+        captured = from_module.capture_step(model, found, options).captured
+    return captured.graph, captured.graph_def
+
+
+def _of_openvino(network: openvino.Model, chosen: Sequence[str], model: str) -> OpGraph:
+    from suite.capture.openvino.to_graph import to_graph
+
+    return to_graph(network, model, {"choices": [*chosen]})
 
 
 def program(kind: str, model: str, options: Options) -> Program:
@@ -64,6 +97,13 @@ def program(kind: str, model: str, options: Options) -> Program:
         return from_keras.capture_file(model, options)
     from suite.capture import from_module
 
+    return from_module.capture_step(model, _found(model), options)
+
+
+def _found(target: str) -> object:
+    """What ``module:function`` of this folder is, or returns."""
+    from suite.capture import from_module
+
     # Only now, so that a folder "suite" of the user's does not hide ours.
     sys.path.insert(0, os.getcwd())
-    return from_module.capture_target(model, options)
+    return from_module.found(target)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.capture.load_model import Loaded, Options
+    from suite.capture.load_model import Loaded
+    from suite.capture.options import Options
     from suite.core.machine import Machine
     from suite.core.problem import Problem
 
@@ -145,7 +146,7 @@ def _check_one_model(arguments: argparse.Namespace) -> None:
 
 def options_of(arguments: argparse.Namespace) -> Options:
     """What the arguments say of a model that leaves something open."""
-    from suite.capture.load_model import Options
+    from suite.capture.options import Options
 
     shapes = {}
     for text in arguments.input:

@@ -22,7 +22,7 @@ from suite.commands._common import (
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.capture.load_model import Options
+    from suite.capture.options import Options
 
 EXAMPLES = """  placebench export my_package.net:step --gpus 2 --placement p.json --output DIR
   placebench export net.keras --gpus 2 --placement p.json --output DIR

@@ -13,7 +13,8 @@ _HOST = """
     Reshape ExpandDims Squeeze StopGradient PreventGradient Shape ShapeN Size Rank
     BroadcastGradientArgs ConcatOffset ControlTrigger EnsureShape
 """
-_MATMUL = "MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum"
+_CONVOLUTIONS = ("Conv2D", "Conv3D", "DepthwiseConv", "Convolution")
+_MATMUL = "MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum ScaledDotProductAttention"
 _MOVEMENT = """
     Concat ConcatV2 Split SplitV Slice StridedSlice StridedSliceGrad Pad PadV2 MirrorPad
     Transpose Tile Pack Unpack Gather GatherV2 GatherNd ScatterNd ResourceGather
@@ -29,7 +30,7 @@ _CLASS = dict.fromkeys(_MATMUL.split(), "matmul") | dict.fromkeys(_MOVEMENT.spli
 
 def op_class(op_type: str) -> int:
     """Index into OP_CLASSES of an operation type."""
-    convolution = "Conv2D" in op_type or "Conv3D" in op_type or "DepthwiseConv" in op_type
+    convolution = any(name in op_type for name in _CONVOLUTIONS)
     return OP_CLASSES.index("convolution" if convolution else _CLASS.get(op_type, "elementwise"))
 
 

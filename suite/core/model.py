@@ -16,6 +16,7 @@ from suite.core.graph import OpGraph
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    import openvino
     import tensorflow as tf
 
     TrainingStep: TypeAlias = tuple[tf.types.experimental.PolymorphicFunction, list[tf.TensorSpec]]
@@ -55,10 +56,10 @@ class Model(Protocol):
         """What the papers do not give and was chosen here, in words."""
         ...
 
-    def build(self) -> TrainingStep | GraphFile:
+    def build(self) -> TrainingStep | GraphFile | openvino.Model:
         """Return one training step (a ``tf.function``) and its inputs (``tf.TensorSpec`` each).
 
-        Or the file that has the step.
+        Or the file that has the step, or for inference a network of OpenVINO's.
         """
         ...
 

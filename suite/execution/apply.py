@@ -103,7 +103,7 @@ def apply(
     here, operations on different devices that share a variable, and variables that cannot move.
     """
     from suite.capture.from_module import capture_step
-    from suite.capture.load_model import Options
+    from suite.capture.options import Options
 
     traced = step[0] if isinstance(step, tuple | list) and step else step
     name = str(getattr(traced, "__name__", None) or getattr(traced, "name", None) or "the step")

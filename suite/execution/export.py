@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from suite.capture.from_function import Program
-from suite.capture.load_model import Options
+from suite.capture.options import Options
 from suite.capture.tensorflow_internals import Private
 from suite.capture.tracing import program
 from suite.core.errors import InputError

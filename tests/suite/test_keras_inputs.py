@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from suite.capture.from_keras import capture_file, capture_keras
-from suite.capture.load_model import Options
+from suite.capture.options import Options
 from suite.cli import main
 from suite.core.errors import InputError
 

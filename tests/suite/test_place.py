@@ -13,7 +13,7 @@ from command_line import placebench
 from two_ops import GRAPH, MACHINE
 
 from suite.capture import from_graph_def, from_keras, from_module
-from suite.capture.load_model import Options
+from suite.capture.options import Options
 from suite.cli import main
 from suite.core.errors import InputError
 

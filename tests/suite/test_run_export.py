@@ -11,7 +11,8 @@ import pytest
 import tensorflow as tf
 
 from suite.capture.from_module import capture_target
-from suite.capture.load_model import Options, load
+from suite.capture.load_model import load
+from suite.capture.options import Options
 from suite.cli import main
 from suite.core.placement import Placement
 from suite.core.problem import Problem

@@ -123,7 +123,8 @@ def test_a_module_that_is_not_there_is_an_error():
 
 KEYS = """
 from suite.capture.cache import cache_key
-from suite.capture.load_model import Options, _key
+from suite.capture.load_model import _key
+from suite.capture.options import Options
 print(*(cache_key(n) for n in ("rnnlm", "nmt_2", "inception_v3")), _key({file!r}, Options()))
 """
 

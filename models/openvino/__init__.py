@@ -1,0 +1,1 @@
+"""Networks for inference, written with OpenVINO's operations: neither TensorFlow nor PyTorch."""

@@ -1,0 +1,136 @@
+"""Files and Python objects -> OpenVINO's models of fixed shapes."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suite.capture.describe_exception import describe_exception
+from suite.capture.options import Options
+from suite.core.errors import InputError
+from suite.core.extras import require_openvino
+
+if TYPE_CHECKING:
+    import openvino
+
+BATCH = 1
+"""The first dimension of inputs that leave it open: inference is about one answer's latency."""
+
+
+def keep_to_ourselves() -> None:
+    """Let nothing be sent: OpenVINO's converter tells its makers of each conversion.
+
+    For a process of ours, before OpenVINO is loaded.
+    """
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+
+
+def is_network(found: object) -> bool:
+    """Whether a Python object is a model of OpenVINO's or a module of PyTorch's."""
+    kinds = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(found).__mro__]
+    return ("openvino", "Model") in kinds or ("torch", "Module") in kinds
+
+
+def read_file(path: str, options: Options) -> tuple[openvino.Model, list[str]]:
+    """Read an IR, or convert an ONNX or another file; also return what was chosen, in words.
+
+    InputError if it cannot be read or leaves shapes open.
+    """
+    require_openvino(path)
+    import openvino
+
+    try:
+        if Path(path).suffix == ".xml":
+            model = openvino.Core().read_model(path)
+        else:
+            model = openvino.convert_model(path)
+    except Exception as error:
+        raise InputError(f"{path} cannot be read: {_last_words(error)}; write it again") from None
+    return model, fix_shapes(model, options)
+
+
+def convert(target: str, found: object, options: Options) -> tuple[openvino.Model, list[str]]:
+    """Convert what ``package.module:function`` gives, or returns, as :func:`read_file` does.
+
+    A model of OpenVINO's is taken as it is; a module of PyTorch's, alone or in a pair with example
+    inputs, is converted.
+    """
+    require_openvino(target)
+    import openvino
+
+    module, example = found if isinstance(found, tuple | list) else (found, None)
+    try:
+        if not isinstance(module, openvino.Model):
+            module = openvino.convert_model(module, example_input=example)
+    except Exception as error:
+        said = describe_exception(error)
+        raise InputError(f"{target} cannot be converted by OpenVINO: {said}") from None
+    return module, fix_shapes(module, options)
+
+
+def fix_shapes(model: openvino.Model, options: Options) -> list[str]:
+    """Give every input its shape, and fold what follows from that; what was chosen, in words."""
+    from openvino import PartialShape
+
+    known = {_name(port): port for port in model.inputs}
+    options.check_names(list(known))
+    options = replace(options, batch=options.batch or BATCH)
+    shapes, chosen = {}, []
+    for name, port in known.items():
+        partial = port.get_partial_shape()
+        if partial.rank.is_dynamic:
+            sizes = None
+        else:
+            sizes = [d.get_length() if d.is_static else None for d in partial]
+        shape = options.shape(name, sizes)
+        if partial.is_dynamic:
+            shapes[port] = PartialShape([*shape])
+            chosen.append(f"input {name}: {', '.join(map(str, shape)) or 'a scalar'}")
+    if shapes:
+        try:
+            model.reshape(shapes)
+        except Exception as error:
+            raise InputError(
+                f"the inputs' sizes do not fit the model: {_last_words(error)}"
+            ) from None
+        _fold(model)
+    return chosen
+
+
+@contextmanager
+def stored(model: openvino.Model) -> Iterator[openvino.Model]:
+    """The model as its IR says it, weights stored as float16; its file lasts as long as this."""
+    import openvino
+
+    with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
+        path = Path(folder) / "model.xml"
+        openvino.save_model(model, path, compress_to_fp16=True)
+        yield openvino.Core().read_model(path)
+
+
+def _name(port: openvino.Output) -> str:
+    """What people call an input: its first tensor name, else the operation's name."""
+    names: list[str] = sorted(port.get_names())
+    own = str(port.get_node().get_friendly_name())
+    return own if own in names or not names else names[0]
+
+
+def _fold(model: openvino.Model) -> None:
+    """Compute what follows from the inputs' sizes; constants stored as float16 stay so."""
+    from openvino.passes import ConstantFolding, Manager
+
+    manager = Manager()
+    manager.register_pass(ConstantFolding())
+    manager.run_passes(model)
+
+
+def _last_words(error: Exception) -> str:
+    """The line of OpenVINO's message that says what is wrong: the last that is not a place."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith(("Exception from", "Check '"))]
+    return (told[-1] if told else type(error).__name__).rstrip(".")

@@ -1,0 +1,73 @@
+"""What a model file leaves open: sizes, what to run, whether to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from suite.core.errors import InputError
+
+DEFAULT_BATCH = 32
+"""Keras' own default, for files that leave the batch open."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a model file leaves open."""
+
+    batch: int | None = None
+    """The first dimension of inputs that leave it open; None: 32, for inference 1."""
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Input name -> its whole shape."""
+    fetch: tuple[str, ...] = ()
+    """Operations of a GraphDef that a step runs; none: those that nothing reads."""
+    trust: bool = False
+    """Whether a Keras model may run Python code that it carries."""
+
+    def __post_init__(self) -> None:
+        """Refuse sizes below 1 (InputError)."""
+        if self.batch is not None and self.batch < 1:
+            raise InputError(f"the batch is {self.batch}; give >= 1")
+        for name, shape in self.inputs.items():
+            if any(size < 1 for size in shape):
+                raise InputError(f"input {name}: the shape is {shape}; give sizes >= 1")
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Options:
+        """What ``asdict`` made of options, read back from JSON."""
+        inputs = {name: tuple(shape) for name, shape in fields["inputs"].items()}
+        return cls(fields["batch"], inputs, tuple(fields["fetch"]), fields["trust"])
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is said of the inputs or of what to run."""
+        return replace(self, trust=False) != Options()
+
+    def shape(self, name: str, known: Sequence[int | None] | None) -> tuple[int, ...]:
+        """Complete an input's shape (None: open; all of it: unknown rank); InputError if unable."""
+        given = self.inputs.get(name)
+        if given is None and known is not None:
+            first = [self.batch or DEFAULT_BATCH if size is None else size for size in known[:1]]
+            given = tuple(size for size in (*first, *known[1:]) if size is not None)
+        if given is None or (known is not None and not _fits(given, known)):
+            words = "an unknown shape" if known is None else f"the shape {_written(known)}"
+            raise InputError(
+                f"input {name!r} has {words}; give it whole with --input {name}=SIZE,SIZE,..."
+            )
+        return given
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise InputError when a shape was given for an input that is not there."""
+        for name in self.inputs:
+            if name not in names:
+                raise InputError(f"there is no input {name!r}; inputs: {', '.join(names)}")
+
+
+def _fits(given: Sequence[int], known: Sequence[int | None]) -> bool:
+    pairs = zip(given, known, strict=False)
+    return len(given) == len(known) and all(k in (None, size) for size, k in pairs)
+
+
+def _written(shape: Sequence[int | None]) -> str:
+    return f"({', '.join('?' if size is None else str(size) for size in shape)})"
