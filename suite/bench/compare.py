@@ -11,7 +11,7 @@ from suite.core.problem import Problem
 from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer
 from suite.search.subprocess_call import NativeCrash
-from suite.simulator.compiled.judge import Simulator
+from suite.simulator.judges import AnySimulator
 from suite.simulator.result import StepResult
 
 BASELINES = ("cpu_only", "gpu_only", "scotch", "mincut", "metis")
@@ -47,7 +47,7 @@ class Trial:
         return cls(placer, answer, "oom" if answer.result.oom.any() else "ok")
 
 
-def attempt(problem: Problem, simulator: Simulator, placer: Placer, search: Search) -> Answer:
+def attempt(problem: Problem, simulator: AnySimulator, placer: Placer, search: Search) -> Answer:
     """Let a placer answer and judge it; what the placer raises passes through."""
     start = time.monotonic()
     placement = placer.place(problem, search)
@@ -56,7 +56,7 @@ def attempt(problem: Problem, simulator: Simulator, placer: Placer, search: Sear
     return Answer(checked, simulator.run(checked.devices), seconds, search.evaluations)
 
 
-def compare(problem: Problem, simulator: Simulator, asked: Trial, seed: int) -> list[Trial]:
+def compare(problem: Problem, simulator: AnySimulator, asked: Trial, seed: int) -> list[Trial]:
     """Return ``asked`` and, after it, every baseline that is not the one asked for.
 
     The human expert is among them where the problem has one. A baseline that fails says why.
@@ -66,7 +66,7 @@ def compare(problem: Problem, simulator: Simulator, asked: Trial, seed: int) -> 
     return [asked, *(_tried(problem, simulator, name, seed) for name in others)]
 
 
-def _tried(problem: Problem, simulator: Simulator, name: str, seed: int) -> Trial:
+def _tried(problem: Problem, simulator: AnySimulator, name: str, seed: int) -> Trial:
     search = Search(problem, simulator, seed)
     try:
         return Trial.of(name, attempt(problem, simulator, make_placer(name, {}), search))

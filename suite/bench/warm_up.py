@@ -88,7 +88,7 @@ def _judge(jobs: Sequence[Job]) -> None:
     live_with_parent()
     take_share(Share.of(2))
     for problem in _problems(jobs):
-        bound_of(problem)
+        bound_of(problem, PLACEBENCH.name)
         # The other process begins with the first one.
         for simulator in reversed(list(simulators(problem).values())):
             simulator.run(np.zeros(problem.graph.n_ops, np.int32))

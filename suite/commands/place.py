@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from suite.core.scores import Judge
     from suite.execution.measurement import Step
     from suite.search.placer import Placer
-    from suite.simulator.compiled.judge import Simulator
+    from suite.simulator.judges import AnySimulator
 
 EXAMPLES = """  placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
@@ -80,21 +80,21 @@ def run(arguments: argparse.Namespace) -> int:
 
     from suite.bench.compare import Trial, compare
     from suite.bench.judge import robust_judge
-    from suite.bounds.lower_bound import lower_bound
+    from suite.bounds.by_semantics import bound_under
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.interchange import write_placement
     from suite.formats.json_file import write_json
     from suite.search.robust_judge import RobustJudge
-    from suite.simulator.compiled.judge import Simulator
-    from suite.simulator.semantics import PLACEBENCH
+    from suite.simulator.judges import make_simulator, own_semantics
     from suite.simulator.timeline import timeline
 
     COMPILE_TIME.announce(FIRST_USE)
-    simulator = Simulator(problem)
+    semantics = own_semantics(problem.machine)
+    simulator = make_simulator(problem, semantics)
     judge: Judge = simulator
     if judging is not None:
         names = machine_name(arguments), loaded.task
-        judge = robust_judge(problem, *names, judging, PLACEBENCH.name)
+        judge = robust_judge(problem, *names, judging, semantics.name)
     if top is None:
         answer, measured = _answer(arguments, problem, simulator, judge, placer), None
     else:
@@ -103,9 +103,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         write_placement(answer.placement, problem, arguments.output)
     if arguments.trace:
-        write_json(timeline(problem, answer.placement.devices).to_chrome(), arguments.trace)
+        line = timeline(problem, answer.placement.devices, semantics=semantics)
+        write_json(line.to_chrome(), arguments.trace)
     trials = compare(problem, simulator, Trial.of(arguments.placer, answer), arguments.seed)
-    bound = lower_bound(problem)
+    bound = bound_under(problem, semantics)
     robust = None
     if isinstance(judge, RobustJudge):
         robust = robust_json(judge, answer.placement.devices)
@@ -128,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _measured(
     arguments: argparse.Namespace,
     problem: Problem,
-    simulator: Simulator,
+    simulator: AnySimulator,
     judge: Judge,
     placer: Placer,
     step: Step,
@@ -155,7 +156,7 @@ def _measured(
 def _answer(
     arguments: argparse.Namespace,
     problem: Problem,
-    simulator: Simulator,
+    simulator: AnySimulator,
     judge: Judge,
     placer: Placer,
 ) -> Answer:
