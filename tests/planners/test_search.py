@@ -19,7 +19,10 @@ from suite.search.registry import make_placer, modules, placer_class
 from suite.simulator.compiled.judge import Simulator
 
 PLANNERS = modules("planners")
-SMALL = {"hidden": 16, "groups": 64, "rounds": 2}
+SMALL = {"hidden": 16, "groups": 64, "rounds": 2, "carry": False, "dropout": 0.0}
+"""Without what differs from step to step, HSDAG's network is run once for all steps."""
+AS_RELEASED = ("hdp_tf_release", "hsdag_released")
+"""Known not to learn (docs/planners.md)."""
 SLOWER = {"colocrl": 0.003, "post": 0.03, "post_tuned": 0.03}
 """Rates on so few operations, where each decides more than one of hundreds of groups does."""
 
@@ -32,7 +35,7 @@ def planner(name: str, **change: object) -> Placer:
     return made
 
 
-@pytest.mark.parametrize("name", [name for name in PLANNERS if name != "hdp_tf_release"])
+@pytest.mark.parametrize("name", [name for name in PLANNERS if name not in AS_RELEASED])
 def test_finds_the_optimum_within_400_placements_from_five_seeds(name: str) -> None:
     rate = SLOWER.get(name, placer_class(name).learning_rate)
     problem = six_ops(cpu=None)
