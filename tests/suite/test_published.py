@@ -54,6 +54,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("ColocRL", "1", 6),
         ("ColocRL", "2", 36),
         ("Post", "claims", 3),
+        ("HSDAG", "2", 42),
     ],
 )
 def test_every_cell_is_there_once(paper, table, count):
@@ -72,6 +73,8 @@ def test_only_words_the_papers_print():
         ("HDP", "nmt_4", "gpu_only", "oom"),
         ("HDP", "nmt_8", "gpu_only", "oom"),
         ("ColocRL", "colocrl_nmt", "gpu_only", "oom"),
+        ("HSDAG", "hsdag_bert", "rnn_based", "oom"),
+        ("HSDAG", "hsdag_bert", "rnn_based_speedup", "oom"),
     }
 
 
