@@ -15,6 +15,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.execution.backends import open_backend
 from suite.execution.measurement import Measurement, Step, Timing
+from suite.execution.steps import step_of_task
 from suite.search.best_answers import BestAnswers, candidates
 
 
@@ -43,7 +44,19 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
         "oom": [],
         "placement_hash": placement.hash,
         "simulated": {name: simulated[name] for name in kept},
+        **_of_openvino(result, names),
     }
+
+
+def _of_openvino(result: Measurement, names: list[str]) -> Record:
+    """How a network's outputs compare with those of each device alone, and in how many parts."""
+    if result.parts is None:
+        return {}
+    errors = {
+        names[one.device]: {"mse": one.mse, "cosine": one.cosine, "l2": one.l2}
+        for one in result.errors
+    }
+    return {"outputs_against": errors, "parts": result.parts}
 
 
 def fastest(
@@ -63,7 +76,7 @@ def fastest(
 
 def _step(job: Job, problem: Problem) -> Step:
     if job.graph_file is None:
-        return Step.of_task(job.cell.task)
+        return step_of_task(job.cell.task, job.backend)
     beside = Path(job.graph_file).with_suffix(".pb")
     if not beside.exists():
         raise InputError(f"{job.cell.task} is a graph file; put its GraphDef at {beside} to run it")

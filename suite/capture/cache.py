@@ -121,11 +121,10 @@ def capture_task(name: str) -> None:
     model = task(name)
     facts = {"task": name, "paper_ops": model.paper_ops, "choices": list(model.choices)}
     if of_openvino(name):
-        from suite.capture.openvino.read import stored
+        from suite.capture.openvino.read import as_stored
         from suite.capture.openvino.to_graph import to_graph
 
-        with stored(model.build()) as network:
-            save_graph(to_graph(network, name, facts), graph_path(name))
+        save_graph(to_graph(as_stored(model.build()), name, facts), graph_path(name))
         return
     from suite.capture.graph_def import capture_exported
     from suite.capture.to_graph import capture

@@ -75,7 +75,8 @@ def _built(target: str, found: object) -> object:
     """Call a plain function to get the step; leave alone what is a step already."""
     if isinstance(found, tuple | list) or is_network(found) or not callable(found):
         return found
-    if _is_step(found):
+    # A plain function is none, and TensorFlow may have no part in what it returns.
+    if not inspect.isfunction(found) and _is_step(found):
         return found
     for name, parameter in inspect.signature(found).parameters.items():
         optional = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.capture.load_model import graph_def_beside
+from suite.capture.load_model import graph_def_beside, kind_of
 from suite.capture.options import Options
 from suite.core.errors import InputError
 
@@ -87,6 +87,25 @@ def _of_openvino(network: openvino.Model, chosen: Sequence[str], model: str) -> 
     from suite.capture.openvino.to_graph import to_graph
 
     return to_graph(network, model, {"choices": [*chosen]})
+
+
+def network(model: str, options: Options) -> openvino.Model:
+    """The model of OpenVINO's that a MODEL stands for: a task, a file or ``module:function``.
+
+    InputError if it is none, or as for a capture.
+    """
+    from suite.capture.openvino.read import as_stored, convert, is_network, read_file
+    from suite.search.registry import task
+
+    kind = kind_of(model)
+    if kind == "task":
+        return as_stored(task(model).build())
+    if kind == "openvino":
+        return read_file(model, options)[0]
+    found = _found(model)
+    if not is_network(found):
+        raise InputError(f"{model} is no model of OpenVINO's; take backend session or cluster")
+    return convert(model, found, options)[0]
 
 
 def program(kind: str, model: str, options: Options) -> Program:

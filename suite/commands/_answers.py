@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from suite.commands._common import add_cluster, count
+from suite.commands._common import add_cluster, count, options_of
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from suite.bench.measure_top import Measured
     from suite.capture.load_model import Loaded
     from suite.core.arrays import Ints
-    from suite.core.problem import Problem
     from suite.core.uncertainty import Judging
     from suite.execution.measurement import Step
     from suite.search.robust_judge import RobustJudge
@@ -71,8 +69,8 @@ def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     )
     robust.add_argument(
         "--backend",
-        choices=("session", "cluster"),
-        help="what runs them: a TensorFlow session, or a cluster of servers (cluster)",
+        choices=("session", "cluster", "openvino"),
+        help="what runs them: a TensorFlow session, a cluster of servers, or OpenVINO (cluster)",
     )
     add_cluster(parser)
 
@@ -109,20 +107,12 @@ def _refuse(given: dict[str, Any], missing: str) -> None:
         raise InputError(f"--{name} goes with {missing}; add it")
 
 
-def step_of(arguments: argparse.Namespace, loaded: Loaded, problem: Problem) -> Step:
+def measured_step(arguments: argparse.Namespace, loaded: Loaded) -> Step:
     """The step that a model's placements are of; InputError where nothing can be run."""
-    from suite.execution.measurement import Step
+    from suite.execution.steps import step_of
 
-    if loaded.task is not None:
-        return Step.of_task(loaded.task)
-    file = Path(arguments.graph or arguments.model)
-    beside = file.with_suffix(".pb")
-    if file.suffix not in (".json", ".npz") or not beside.exists():
-        raise InputError(
-            "--measure-top runs tasks, and graph files (JSON or npz) with their GraphDef beside"
-            f" them, as {beside.name}"
-        )
-    return Step(beside, problem.graph.op_names)
+    backend = arguments.backend or "cluster"
+    return step_of(loaded, backend, arguments.model, options_of(arguments))
 
 
 def robust_json(judge: RobustJudge, devices: Ints) -> dict[str, Any]:

@@ -27,9 +27,11 @@ MODEL is one of
   g.json, g.npz             a graph file (docs/formats.md)
   my_package.net:step       a tf.function with an input_signature, or a function without arguments
                             that returns one, or (tf.function, [tf.TensorSpec, ...]), or a Keras
-                            model; from this folder or installed
+                            model, or for inference a model of OpenVINO's or PyTorch's; from this
+                            folder or installed
   net.keras, net.h5         a Keras model: one training step of it, as compiled
   net.pb, .pbtxt, .pb.gz    a GraphDef, frozen or with variables
+  net.onnx, net.xml         an inference, as OpenVINO reads it (docs/openvino.md)
 """
 
 
@@ -91,8 +93,13 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL, and what a model file may leave open."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="see below")
     parser.add_argument("--graph", metavar="FILE", help="graph as JSON or npz, instead of MODEL")
-    opened = parser.add_argument_group("for Keras models and GraphDefs")
-    opened.add_argument("--batch", type=count, metavar="N", help="batch size if it is open (32)")
+    opened = parser.add_argument_group("for models in files")
+    opened.add_argument(
+        "--batch",
+        type=count,
+        metavar="N",
+        help="batch size if it is open (32; of OpenVINO's models 1)",
+    )
     opened.add_argument(
         "--input",
         action="append",

@@ -52,9 +52,10 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--backend",
-        choices=("simulator", "session", "cluster"),
+        choices=("simulator", "session", "cluster", "openvino"),
         default="simulator",
-        help="run placements in a TensorFlow session or on a cluster of servers (simulator)",
+        help="run placements in a TensorFlow session, on a cluster of servers, or with OpenVINO"
+        " (simulator)",
     )
     add_cluster(parser)
     parser.add_argument("--machine", help="machine, instead of the grid's")

@@ -64,11 +64,12 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the folder, or nothing."""
     from suite.capture.load_model import kind_of
-    from suite.execution.backends import BACKENDS
+    from suite.execution.backends import TENSORFLOW
     from suite.execution.export import check_free
 
-    if arguments.backend not in BACKENDS:
-        raise InputError(f"there is no backend {arguments.backend!r}; one of {', '.join(BACKENDS)}")
+    if arguments.backend not in TENSORFLOW:
+        known = ", ".join(TENSORFLOW)
+        raise InputError(f"there is no backend {arguments.backend!r} to export for; one of {known}")
     check_free(arguments.output)
     kind = "graph" if arguments.model is None else kind_of(arguments.model)
     if kind in _LIVE:
@@ -86,17 +87,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _export_graph(arguments: argparse.Namespace) -> dict[str, Any]:
     from suite.execution.devices import names_on
     from suite.execution.export import export_graph_def, tensorflow_devices
+    from suite.execution.steps import step_of
     from suite.formats.interchange import read_placement
 
     loaded, problem = problem_of(arguments)
     placement = read_placement(arguments.placement, problem)
-    if loaded.graph_def is None:
-        raise InputError(
-            f"{loaded.origin} says nothing of how it runs; put its GraphDef beside it, by the same"
-            " name with the suffix .pb"
-        )
+    step = step_of(loaded, arguments.backend, arguments.model, options_of(arguments))
     devices = tensorflow_devices(problem, placement, arguments.backend)
-    path = export_graph_def(loaded.graph_def, devices, arguments.output)
+    path = export_graph_def(step.graph_def, devices, arguments.output)
     names = names_on(problem.machine, arguments.backend)
     return {"path": str(path), "format": "GraphDef", "devices": names}
 

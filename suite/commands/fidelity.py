@@ -26,7 +26,7 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="task (placebench list)")
     parser.add_argument("--machine", required=True, help="machine name, or TOML file")
-    parser.add_argument("--backend", choices=("session", "cluster"), default="session")
+    parser.add_argument("--backend", choices=("session", "cluster", "openvino"), default="session")
     add_cluster(parser)
     parser.add_argument("--placements", type=count, default=24, help="of each task (24)")
     parser.add_argument("--seed", type=count, default=0, help="of the drawn placements (0)")
@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a line a placement and the agreement; 1 when a run ended in an error or a time-out."""
     from suite.bench.load_problem import make_problem
     from suite.execution.backends import make_backend
-    from suite.execution.measurement import Step, Timing
+    from suite.execution.measurement import Timing
+    from suite.execution.steps import step_of_task
     from suite.fidelity.run import GRID, compare
     from suite.fidelity.sample_placements import draw
     from suite.formats.machine_toml import load_machine
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked, expose = arguments.backend, arguments.expose
     with make_backend(asked, machine, arguments.cluster, expose=expose) as backend:
         for task, problem in problems.items():
-            step = Step.of_task(task)
+            step = step_of_task(task, asked)
             found = compare(task, problem, step, drawn[task], backend, timing, arguments.output)
             for cell, record in found:
                 statuses[record["status"]] += 1

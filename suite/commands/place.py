@@ -15,10 +15,10 @@ from suite.commands._answers import (
     add_answer_arguments,
     judging_of,
     measure_top_of,
+    measured_step,
     measured_text,
     robust_json,
     robust_text,
-    step_of,
 )
 from suite.commands._common import (
     MODELS,
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     if top is None:
         answer, measured = _answer(arguments, problem, simulator, judge, placer), None
     else:
-        step = step_of(arguments, loaded, problem)
+        step = measured_step(arguments, loaded)
         answer, measured = _measured(arguments, problem, simulator, judge, placer, step, top)
     if arguments.output:
         write_placement(answer.placement, problem, arguments.output)

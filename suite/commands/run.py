@@ -18,6 +18,7 @@ from suite.commands._common import (
     command,
     count,
     duration,
+    options_of,
     problem_of,
 )
 from suite.core.errors import InputError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 EXAMPLES = """  placebench run my_package.net:step --machine two_cores --placement net.json
   placebench run net.keras --machine two_cores --placement net.json --backend cluster --steps 50
   placebench run nmt_2_small --machine two_cores --placement nmt.json --json
+  placebench run hsdag_bert --machine k40 --placement bert.json --backend openvino
 """
 
 
@@ -40,8 +42,9 @@ def add(parsers: Subparsers) -> None:
         parsers,
         "run",
         "Run a placed training step with TensorFlow on this host's devices, or on a cluster of"
-        " servers, and print what was measured beside what the simulator says, per device. Inputs"
-        " and first values of variables are made up; suite.apply runs the program with its own.",
+        " servers, or an inference with OpenVINO, and print what was measured beside what the"
+        " simulator says, per device. Inputs and first values of variables are made up; suite.apply"
+        " runs the program with its own.",
         EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)
@@ -49,7 +52,10 @@ def add(parsers: Subparsers) -> None:
         "--placement", type=Path, required=True, metavar="FILE", help="placement as JSON"
     )
     parser.add_argument(
-        "--backend", default="session", metavar="NAME", help="session or cluster (session)"
+        "--backend",
+        default="session",
+        metavar="NAME",
+        help="session or cluster, which are TensorFlow's, or openvino (session)",
     )
     add_cluster(parser)
     parser.add_argument(
@@ -84,17 +90,14 @@ def _run(arguments: argparse.Namespace, timing: Timing, folder: Path) -> int:
 
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.execution.backends import make_backend
-    from suite.execution.measurement import Step
+    from suite.execution.steps import step_of
     from suite.formats.interchange import read_placement
     from suite.simulator.timeline import timeline
 
     placement = read_placement(arguments.placement, problem)
-    if loaded.graph_def is None:
-        raise InputError(
-            f"{loaded.origin} says nothing of how it runs; put its GraphDef beside it, by the same"
-            " name with the suffix .pb"
-        )
-    step = Step(loaded.graph_def, problem.graph.op_names, arguments.seed)
+    step = step_of(
+        loaded, arguments.backend, arguments.model, options_of(arguments), arguments.seed
+    )
     COMPILE_TIME.announce(FIRST_USE)
     line = timeline(problem, placement.devices)
     backend = arguments.backend
@@ -149,6 +152,11 @@ def _as_json(backend: str, line: Timeline, measurement: Measurement) -> dict[str
             "simulated": simulated["transfers"],
         },
         "outputs": [list(values) for values in measurement.outputs],
+        "outputs_against": {
+            names[one.device]: {"mse": one.mse, "cosine": one.cosine, "l2": one.l2}
+            for one in measurement.errors
+        },
+        "parts": measurement.parts,
     }
 
 
@@ -181,6 +189,13 @@ def _as_text(problem: Problem, verdict: dict[str, Any], measurement: Measurement
         f"output     {a:.6g} in the first step, {b:.6g} in the last (inputs and first values are"
         " made up)"
         for a, b in zip(first, last, strict=True)
+    ]
+    if measurement.parts is not None:
+        lines.append(f"parts      {measurement.parts}, run one after another")
+    lines += [
+        f"outputs    against {name} alone: MSE {off['mse']:.3g}, cosine {off['cosine']:.6f},"
+        f" L2 {off['l2']:.3g}"
+        for name, off in verdict["outputs_against"].items()
     ]
     if verdict["virtual"]:
         lines.append("virtual    devices share hardware: step times are no speeds of this machine")

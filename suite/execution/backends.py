@@ -9,7 +9,9 @@ from suite.core.machine import Machine
 from suite.execution.measurement import Backend
 from suite.formats.machine_toml import load_machine
 
-BACKENDS = ("session", "cluster")
+TENSORFLOW = ("session", "cluster")
+"""Those that run TensorFlow's programs."""
+BACKENDS = (*TENSORFLOW, "openvino")
 
 
 def make_backend(
@@ -23,10 +25,14 @@ def make_backend(
         from suite.execution.cluster import ClusterBackend
 
         return ClusterBackend(machine, cluster_file, expose=expose)
-    if name != "session":
+    if name not in BACKENDS:
         raise InputError(f"there is no backend {name!r}; one of {', '.join(BACKENDS)}")
     if cluster_file is not None:
-        raise InputError("a session needs no cluster file; leave it out, or take backend cluster")
+        raise InputError(f"a {name} needs no cluster file; leave it out, or take backend cluster")
+    if name == "openvino":
+        from suite.execution.openvino.backend import OpenVINOBackend
+
+        return OpenVINOBackend(machine)
     from suite.execution.session import SessionBackend
 
     return SessionBackend(machine)

@@ -22,7 +22,7 @@ class Step:
     """A training step to run: a flat GraphDef, whose nodes are an OpGraph's operations."""
 
     graph_def: Path
-    """Protocol buffer, gzipped where the name ends in ``.gz``."""
+    """Protocol buffer, gzipped where the name ends in ``.gz``; of a Network, its model."""
     op_names: tuple[str, ...]
     """The nodes in the order in which a placement lists them."""
     seed: int = 0
@@ -84,6 +84,28 @@ class Trace:
         return seconds
 
 
+@dataclass(frozen=True)
+class OutputError:
+    """How far a placed model's outputs are from those of one device alone (HSDAG, Table 4)."""
+
+    device: int
+    """Which device."""
+    mse: float
+    """Mean squared difference, over all elements of all outputs."""
+    cosine: float
+    """Cosine of the angle between both; NaN where one is zero."""
+    l2: float
+    """Euclidean norm of the difference."""
+
+    @classmethod
+    def of(cls, device: int, outputs: Floats, alone: Floats) -> OutputError:
+        """Compare outputs, float64[elements] each."""
+        off = outputs - alone
+        norms = float(np.linalg.norm(outputs) * np.linalg.norm(alone))
+        cosine = float(outputs @ alone) / norms if norms else float("nan")
+        return cls(device, float(np.mean(off**2)), cosine, float(np.linalg.norm(off)))
+
+
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """What became of one placed step."""
@@ -106,6 +128,10 @@ class Measurement:
     """Whether devices shared hardware: one GPU or one pool of cores split into several."""
     traces: tuple[Trace, ...] = ()
     """One a traced step."""
+    errors: tuple[OutputError, ...] = ()
+    """Of OpenVINO's models: one for each device that can run the whole model."""
+    parts: int | None = None
+    """Of OpenVINO's models: how many parts the placement cuts it into."""
 
     @property
     def kept(self) -> tuple[float, ...]:
@@ -123,12 +149,12 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """``session`` or ``cluster``."""
+        """``session``, ``cluster`` or ``openvino``."""
         ...
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """TensorFlow's name of every device, in the order of the machine's devices."""
+        """The library's name of every device, in the order of the machine's devices."""
         ...
 
     def measure(self, step: Step, devices: Ints, timing: Timing) -> Measurement:

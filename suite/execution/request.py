@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite.core.arrays import Ints
-from suite.execution.measurement import Step, Timing, Trace
+from suite.execution.measurement import OutputError, Step, Timing, Trace
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class Done:
     peak_memory: tuple[int | None, ...]
     memory_source: str
     traces: tuple[Trace, ...]
+    errors: tuple[OutputError, ...] = ()
+    parts: int | None = None
 
 
 @dataclass(frozen=True)

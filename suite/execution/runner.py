@@ -53,6 +53,8 @@ def _measurement(done: Done, request: Request, virtual: bool) -> Measurement:
         memory_source=done.memory_source,
         virtual=virtual,
         traces=done.traces,
+        errors=done.errors,
+        parts=done.parts,
     )
 
 

@@ -234,6 +234,7 @@ def test_help_is_quick_and_shows_examples(command):
         "try: main(sys.argv[1:])\n"
         "except SystemExit: pass\n"
         "heavy = {'tensorflow', 'pandas', 'matplotlib', 'numba', 'keras', 'numpy'}\n"
+        "heavy |= {'openvino'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     run = [sys.executable, "-P", "-c", code, *command, "--help"]

@@ -53,6 +53,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("HDP", "models", 12),
         ("ColocRL", "1", 6),
         ("ColocRL", "2", 36),
+        ("HSDAG", "1", 9),
         ("Post", "claims", 3),
         ("HSDAG", "2", 42),
     ],
@@ -116,6 +117,13 @@ def test_colocrl_speedups_follow_except_inception_on_four_gpus():
         if not is_explained(cell(frame, "speedup"), allowed):
             unexplained.append((task, gpus))
     assert unexplained == [("colocrl_inception_v3", 4)]
+
+
+def test_hsdag_degrees_are_edges_per_operation():
+    for task, frame in rows("HSDAG", "1").groupby("task"):
+        degree, half = cell(frame, "degree")
+        exact = cell(frame, "edges")[0] / cell(frame, "operations")[0]
+        assert exact == pytest.approx(degree, abs=half + 1e-9), task
 
 
 def test_hdp_rnnlm_single_device_cells_are_colocrls():

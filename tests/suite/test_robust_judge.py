@@ -142,7 +142,7 @@ def test_settings_that_make_no_sense_are_refused(wrong, words):
         (["--judge", "worst"], "k40.toml: device cpu:0 records no spread; profile this host again"),
         (["--machines", "3"], "--machines goes with --judge mean or --judge worst; add it"),
         (["--rounds", "3"], "--rounds goes with --measure-top K; add it"),
-        (["--measure-top", "3"], "with their GraphDef beside them, as two.pb"),
+        (["--measure-top", "3"], "says nothing of how it runs; put its GraphDef beside it"),
     ],
 )
 def test_what_cannot_be_done_is_told_on_one_line(asked, words, tmp_path, capsys):

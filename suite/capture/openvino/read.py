@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,15 +100,16 @@ def fix_shapes(model: openvino.Model, options: Options) -> list[str]:
     return chosen
 
 
-@contextmanager
-def stored(model: openvino.Model) -> Iterator[openvino.Model]:
-    """The model as its IR says it, weights stored as float16; its file lasts as long as this."""
+def as_stored(model: openvino.Model) -> openvino.Model:
+    """The model as its IR has it, weights stored as float16; no file is left."""
     import openvino
 
+    core = openvino.Core()
+    core.set_property({"ENABLE_MMAP": False})  # else the file must stay
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
         path = Path(folder) / "model.xml"
         openvino.save_model(model, path, compress_to_fp16=True)
-        yield openvino.Core().read_model(path)
+        return core.read_model(path)
 
 
 def _name(port: openvino.Output) -> str:

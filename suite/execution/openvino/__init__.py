@@ -1,0 +1,1 @@
+"""Placed inferences, run by OpenVINO."""

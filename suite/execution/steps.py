@@ -1,0 +1,40 @@
+"""The step that a backend runs: TensorFlow's, or an inference of OpenVINO's."""
+
+from __future__ import annotations
+
+from suite.capture.load_model import Loaded
+from suite.capture.options import Options
+from suite.core.errors import InputError
+from suite.execution.measurement import Step
+from suite.execution.openvino.network import Network
+
+OPENVINO = "openvino"
+
+
+def step_of(
+    loaded: Loaded, backend: str, model: str | None, options: Options, seed: int = 0
+) -> Step:
+    """The step of a loaded MODEL; InputError where it says nothing of how ``backend`` runs it."""
+    names, from_openvino = loaded.graph.op_names, OPENVINO in loaded.graph.metadata
+    if backend == OPENVINO:
+        if not from_openvino or model is None or model.endswith((".json", ".npz")):
+            raise InputError(
+                f"{loaded.origin} is no model of OpenVINO's; name a task or a file that is, or take"
+                " backend session or cluster"
+            )
+        return Network.of(model, names, options, seed)
+    if loaded.graph_def is not None:
+        return Step(loaded.graph_def, names, seed)
+    if from_openvino:
+        raise InputError(f"{loaded.origin} is OpenVINO's; run it with --backend openvino")
+    raise InputError(
+        f"{loaded.origin} says nothing of how it runs; put its GraphDef beside it, by the same"
+        " name with the suffix .pb"
+    )
+
+
+def step_of_task(name: str, backend: str) -> Step:
+    """The step of a task, captured first if need be; InputError as :func:`step_of`."""
+    from suite.capture.load_model import load
+
+    return step_of(load(name, Options()), backend, name, Options())
