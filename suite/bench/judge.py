@@ -36,6 +36,12 @@ def simulators(problem: Problem) -> Mapping[str, AnySimulator]:
     return {name: make_simulator(problem, rules) for name, rules in known.items()}
 
 
+def simulator_under(problem: Problem, semantics: str) -> AnySimulator:
+    """The simulator of a problem by semantics that a grid names, the machine's own or not."""
+    known = simulators(problem)
+    return known[semantics] if semantics in known else make_simulator(problem, preset(semantics))
+
+
 @lru_cache(maxsize=2)
 def robust_judge(
     problem: Problem, machine: str, task: str | None, settings: Judging, semantics: str

@@ -11,7 +11,14 @@ import numpy as np
 
 from suite.bench.cell import SIMULATOR, Job
 from suite.bench.fingerprint import fingerprint, semantics
-from suite.bench.judge import bound_of, is_bounded, judged, robust_judge, simulators
+from suite.bench.judge import (
+    bound_of,
+    is_bounded,
+    judged,
+    robust_judge,
+    simulator_under,
+    simulators,
+)
 from suite.bench.load_problem import named_task, problem_of
 from suite.bench.made_by import code_of
 from suite.bench.provenance import provenance
@@ -149,7 +156,7 @@ def search_of(
 
 def _judge(job: Job, problem: Problem) -> Judge:
     if job.judge is None:
-        return simulators(problem)[job.semantics]
+        return simulator_under(problem, job.semantics)
     return robust_judge(problem, job.cell.machine, named_task(job), job.judge, job.semantics)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ from in_turn import in_turn
 from six_ops import six_ops
 from strategies import problems
 
+from suite.bench.grid import load_grid
+from suite.bench.run_cell import bounded, run
 from suite.bounds.by_semantics import bound_under, sequential_bound
 from suite.bounds.min_cut import min_cut
 from suite.core.errors import InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
+from suite.formats.interchange import write_graph
 from suite.search.placer import Search
 from suite.search.registry import make_placer
 from suite.simulator.semantics import HETERO, preset
@@ -79,3 +83,41 @@ def test_steps_of_seconds_are_refused_and_still_bounded() -> None:
 def test_peers_have_no_bound() -> None:
     with pytest.raises(InputError, match="no bound under placeto"):
         bound_under(six_ops(), preset("placeto"))
+
+
+GRID = """
+machine = "{machine}"
+{semantics}
+[budget]
+evaluations = 20
+[[task]]
+name = "one"
+gpus = 1
+graph = "{graph}"
+[[placer]]
+name = "{placer}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("machine", "asked", "judged"),
+    [
+        ("flex170", "", "hetero"),
+        ("flex170", "placebench", "placebench"),
+        ("k40", "hetero", "hetero"),
+    ],
+)
+def test_a_grid_is_judged_by_what_it_or_its_machine_says(
+    tmp_path: Path, machine: str, asked: str, judged: str
+) -> None:
+    write_graph(six_ops().graph, tmp_path / "one.npz")
+    semantics = f'semantics = "{asked}"' if asked else ""
+    text = GRID.format(machine=machine, semantics=semantics, graph="one.npz", placer="annealing")
+    (tmp_path / "small.toml").write_text(text)
+    [job] = load_grid(str(tmp_path / "small.toml")).jobs
+    record, _ = run(job)
+    record = bounded(job, record)
+    assert (record["status"], record["semantics"]) == ("ok", judged)
+    assert ("hetero" in record["under_semantics"]) == (machine == "flex170")
+    assert record["step_time"] >= record["lower_bound"] > 0
+    assert (record["bound_kind"] == "min_cut") == (judged == "hetero")
