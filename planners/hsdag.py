@@ -261,8 +261,8 @@ class View:
 class Policy:
     """The network: from what is carried over to groups and the chances of their devices.
 
-    It runs uncompiled: its shapes change from step to step. Steps stand side by side as parts of
-    one graph, which is as fast.
+    It runs uncompiled, since its shapes change from step to step. Steps that are learned from stand
+    side by side as parts of one graph.
     """
 
     def __init__(

@@ -19,8 +19,9 @@ from suite.search.registry import make_placer, modules, placer_class
 from suite.simulator.compiled.judge import Simulator
 
 PLANNERS = modules("planners")
-SMALL = {"hidden": 16, "groups": 64, "rounds": 2, "carry": False, "dropout": 0.0}
-"""Without what differs from step to step, HSDAG's network is run once for all steps."""
+SMALL = {"hidden": 16, "groups": 64, "rounds": 2}
+ALIKE = {"carry": False, "dropout": 0.0, "steps": 100}
+"""HSDAG's network is run once for so many placements: without what differs between them."""
 AS_RELEASED = ("hdp_tf_release", "hsdag_released")
 """Known not to learn (docs/planners.md)."""
 SLOWER = {"colocrl": 0.003, "post": 0.03, "post_tuned": 0.03}
@@ -30,7 +31,7 @@ SLOWER = {"colocrl": 0.003, "post": 0.03, "post_tuned": 0.03}
 def planner(name: str, **change: object) -> Placer:
     """A planner with small networks, and settings changed."""
     known = {field.name for field in fields(placer_class(name))}
-    small = {key: value for key, value in (SMALL | change).items() if key in known}
+    small = {key: value for key, value in (SMALL | ALIKE | change).items() if key in known}
     made: Placer = make_placer(name, small)
     return made
 
