@@ -40,6 +40,8 @@ def inception_v3(image_size: int) -> openvino.Model:
 
 def _transformed(image: Tensor) -> Tensor:
     """Each colour scaled and shifted to what the weights of TensorFlow's version were made for."""
+    # Halves: of torchvision's own six numbers, today's OpenVINO finds two too inexact in float16 to
+    # store them so, and the paper's count has the operations that convert all six back.
     colours = []
     for number in range(3):
         colour = op.gather(image, integers(number), integers(1))

@@ -31,10 +31,11 @@ def add(parsers: Subparsers) -> None:
         "  placebench profile two_cores --cpus 2\n"
         "  placebench profile two_cores --cpus 2 --task rnnlm --task inception_v3\n"
         "  placebench profile my_gpus --backend session --gpus 2\n"
+        "  placebench profile intel --backend openvino --gpus 1 --task hsdag_resnet50\n"
         "  placebench profile busy_host --cpus 2 --wait 30",
     )
     parser.add_argument("name", help="the machine's name from now on")
-    parser.add_argument("--backend", choices=("cluster", "session"), default="cluster")
+    parser.add_argument("--backend", choices=("cluster", "session", "openvino"), default="cluster")
     add_cluster(parser)
     parser.add_argument("--cpus", type=count, default=1, help="CPUs: servers, or logical ones (1)")
     parser.add_argument("--gpus", type=count, default=0, help="GPUs (0)")
@@ -113,11 +114,17 @@ def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
 
 
 def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> HostProfile:
-    from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
+    from suite.execution.profiling.profiler import HostProbes, Profiler, Rounds, profile_host
 
     patience = 60 * (arguments.wait or 0.0)
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
-        profiler = Profiler(backend, machine, HostProbes(Path(folder)))
+        profiler: Rounds
+        if backend.name == "openvino":
+            from suite.execution.openvino.profiler import InferenceProfiler
+
+            profiler = InferenceProfiler(backend, machine, Path(folder))
+        else:
+            profiler = Profiler(backend, machine, HostProbes(Path(folder)))
         return profile_host(profiler, patience, arguments.force, partial(print, flush=True))
 
 
@@ -127,15 +134,15 @@ def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Pa
     A host that others disturb does so for seconds to minutes.
     """
     from suite.capture.cache import load_graph
-    from suite.execution.measurement import Step
     from suite.execution.profiling.op_times import OpTimes, measure_ops
     from suite.execution.profiling.samples import ROUNDS
     from suite.execution.profiling.spreads import op_spread
+    from suite.execution.steps import step_of_task
     from suite.formats.measured_costs import write_op_times
 
     devices = [*machine.cpus[:1], *machine.gpus[:1]]
     graphs = {task: load_graph(task) for task in tasks}
-    steps = {task: Step.of_task(task) for task in tasks}
+    steps = {task: step_of_task(task, backend.name) for task in tasks}
     found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(tasks, devices)}
     for _ in range(ROUNDS):
         for (task, device), times in found.items():
@@ -155,8 +162,8 @@ def _source(arguments: argparse.Namespace) -> str:
     from suite.bench.provenance import provenance
 
     about = provenance()
-    versions = about["versions"]
+    library = "openvino" if arguments.backend == "openvino" else "tensorflow"
     return (
         f"placebench profile, backend {arguments.backend}, {about['created']}: {about['cpu']},"
-        f" TensorFlow {versions['tensorflow']}, commit {about['commit']}"
+        f" {library} {about['versions'][library]}, commit {about['commit']}"
     )

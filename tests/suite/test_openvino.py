@@ -188,6 +188,22 @@ def test_a_size_that_only_data_tell_is_refused():
         to_graph(model, "found")
 
 
+def test_a_branch_would_be_one_operation_and_is_refused():
+    x, choice = image(4), op.parameter([], np.bool_)
+    bodies = []
+    for make in (op.relu, op.tanh):
+        inner = image(4)
+        bodies.append(openvino.Model([make(inner)], [inner], "body"))
+    branch = op.if_op(choice.output(0))
+    branch.set_then_body(bodies[0])
+    branch.set_else_body(bodies[1])
+    branch.set_input(x.output(0), *(body.get_parameters()[0] for body in bodies))
+    found = branch.set_output(*(body.get_results()[0] for body in bodies))
+    model = openvino.Model([found], [x, choice], "branch")
+    with pytest.raises(InputError, match=r"loop or a branch \(If\)"):
+        to_graph(model, "branch")
+
+
 def test_what_follows_from_the_sizes_is_no_operation(tmp_path):
     x = op.parameter([-1, 3], np.float32, name="x")
     rows = op.gather(op.shape_of(x), op.constant([0]), op.constant(0))

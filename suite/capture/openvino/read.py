@@ -29,7 +29,12 @@ def keep_to_ourselves() -> None:
 
 
 def is_network(found: object) -> bool:
-    """Whether a Python object is a model of OpenVINO's or a module of PyTorch's."""
+    """Whether a Python object is a model of OpenVINO's or a module of PyTorch's.
+
+    Or a pair of one and its example inputs.
+    """
+    if isinstance(found, tuple | list) and len(found) == 2:
+        found = found[0]
     kinds = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(found).__mro__]
     return ("openvino", "Model") in kinds or ("torch", "Module") in kinds
 

@@ -32,7 +32,8 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
     """Run a whole step on one device (what has no GPU kernel on ``cpu``) and time its operations.
 
     Tracing slows operations down and leaves out the executor's dispatch, so traced times are scaled
-    by one factor: their sum becomes the untraced step time.
+    by one factor: their sum becomes the untraced step time. OpenVINO tells the time of a kernel
+    under the name of one of its operations; the others take none.
     """
     kernels = np.ones(graph.n_classes, np.bool_)
     np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
@@ -42,8 +43,12 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
     if result.status != "ok" or result.step_time is None:
         raise InputError(f"profiling {graph.name} failed ({result.status}): {result.reason}")
     traced = np.array([trace.op_seconds(graph.op_names) for trace in result.traces])
-    seconds = np.maximum(np.median(traced, axis=0), 1e-9)
+    fused = result.parts is not None
+    if fused:
+        traced = np.nan_to_num(traced)
+    seconds = np.maximum(np.median(traced, axis=0), 0.0 if fused else 1e-9)
     seconds[devices != device] = np.nan
     factor = 1.0 if on_gpu else result.step_time / float(np.nansum(seconds))
-    scatter = np.std(traced, axis=0, ddof=1) / seconds
+    with np.errstate(invalid="ignore"):
+        scatter = np.std(traced, axis=0, ddof=1) / seconds
     return OpTimes(seconds * factor, result.step_time, factor, scatter)

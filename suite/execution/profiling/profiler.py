@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from suite.core.errors import InputError
 from suite.core.machine import Machine
@@ -80,8 +81,20 @@ class Profiler:
         )
 
 
+class Rounds(Protocol):
+    """Measures this host in rounds."""
+
+    def measure_round(self) -> float:
+        """Measure everything once more; return by how much the rounds so far differ."""
+        ...
+
+    def profile(self) -> HostProfile:
+        """The figures that all rounds together tell."""
+        ...
+
+
 def profile_host(
-    profiler: Profiler, patience: float, force: bool, tell: Callable[[str], None]
+    profiler: Rounds, patience: float, force: bool, tell: Callable[[str], None]
 ) -> HostProfile:
     """Measure rounds until the fastest ones agree, for ``patience`` seconds after the first few.
 

@@ -75,7 +75,8 @@ def op_spread(times: Sequence[OpTimes]) -> Floats:
     shares = np.array([one.seconds / one.step_time for one in times if one is not best])
     between = np.zeros(len(best.seconds))
     if len(shares):
-        deviations = shares / (best.seconds / best.step_time) - 1
+        with np.errstate(invalid="ignore", divide="ignore"):  # where an operation takes no time
+            deviations = shares / (best.seconds / best.step_time) - 1
         between = np.sqrt(np.mean(deviations**2, axis=0))
     return np.minimum(MOST, np.hypot(best.scatter, between))
 
