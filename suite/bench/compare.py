@@ -12,7 +12,7 @@ from suite.core.problem import Problem
 from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer
 from suite.search.subprocess_call import NativeCrash
-from suite.simulator.compiled.judge import Simulator
+from suite.simulator.judges import AnySimulator
 from suite.simulator.result import StepResult
 
 BASELINES = ("cpu_only", "gpu_only", "scotch", "mincut", "metis")
@@ -50,7 +50,7 @@ class Trial:
         return cls(placer, answer, "oom" if answer.result.oom.any() else "ok")
 
 
-def attempt(problem: Problem, simulator: Simulator, placer: Placer, search: Search) -> Answer:
+def attempt(problem: Problem, simulator: AnySimulator, placer: Placer, search: Search) -> Answer:
     """Let a placer answer and judge it; what the placer raises passes through."""
     start = time.monotonic()
     placement = placer.place(problem, search)
@@ -61,7 +61,7 @@ def attempt(problem: Problem, simulator: Simulator, placer: Placer, search: Sear
 
 def compare(
     problem: Problem,
-    simulator: Simulator,
+    simulator: AnySimulator,
     asked: Trial,
     seed: int,
     beside: Sequence[str] = BASELINES,
@@ -85,7 +85,7 @@ def fastest(trials: Sequence[Trial]) -> Trial | None:
     return trials[min(valid)[1]] if valid else None
 
 
-def _tried(problem: Problem, simulator: Simulator, name: str, seed: int) -> Trial:
+def _tried(problem: Problem, simulator: AnySimulator, name: str, seed: int) -> Trial:
     search = Search(problem, simulator, seed)
     try:
         return Trial.of(name, attempt(problem, simulator, make_placer(name, {}), search))

@@ -18,6 +18,7 @@ from suite.formats.interchange import read_graph
 from suite.search.placer import Placer, Search
 from suite.search.registry import placers
 from suite.simulator.compiled.judge import Simulator
+from suite.simulator.judges import make_simulator, own_semantics
 
 _SAMPLE = GRIDS / "smoke.json"
 """A graph of a few operations: what is compiled does not depend on the graph."""
@@ -38,7 +39,7 @@ def compile_first(name: str, placer: Placer, machine: Machine) -> None:
         return
     COMPILE_TIME.announce(FIRST_USE)
     problem = Problem.create(read_graph(_SAMPLE), machine)
-    simulator = Simulator(problem)
+    simulator = make_simulator(problem, own_semantics(machine))
     rows = np.argmax(problem.allowed, axis=1)[problem.graph.colocation].astype(np.int32)
     batch = np.stack([rows, rows])
     simulator(batch)

@@ -16,7 +16,8 @@ from suite.core.uncertainty import Judging
 from suite.formats.machine_toml import known_machines, load_machine
 from suite.formats.schema import Fields, check_fields
 from suite.search.registry import lookup, make_placer, task, unknown
-from suite.simulator.semantics import PLACEBENCH, preset
+from suite.simulator.judges import own_semantics
+from suite.simulator.semantics import PLACEBENCH, Semantics, preset
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ _BUDGET: Fields = {"evaluations": (int,), "seconds": (int, float), "timeout": (i
 
 def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     check_fields(table, _GRID, ("machine", "task", "placer"), "the grid")
-    semantics = preset(table.get("semantics", PLACEBENCH.name))
+    semantics = _semantics(table)
     budget = table.get("budget", {})
     check_fields(budget, _BUDGET, (), "budget")
     for key, value in budget.items():
@@ -179,6 +180,14 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     ]
     _check_distinct(jobs)
     return jobs
+
+
+def _semantics(table: Mapping[str, Any]) -> Semantics:
+    """What the grid asks for, else the machine's own; of one that is not known yet, the default."""
+    if "semantics" in table:
+        return preset(table["semantics"])
+    known = table["machine"] in known_machines()
+    return own_semantics(load_machine(table["machine"])) if known else PLACEBENCH
 
 
 def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str | None]]:

@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from suite.bench.record import Record
-from suite.bounds.lower_bound import lower_bound
+from suite.bounds.by_semantics import BOUNDED, bound_under
+from suite.bounds.lower_bound import Bound
 from suite.core.arrays import Ints
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -16,7 +17,7 @@ from suite.core.uncertainty import Judging, Spread
 from suite.formats.machine_spread import load_spread
 from suite.search.robust_judge import RobustJudge
 from suite.simulator.channels import channels_of
-from suite.simulator.compiled.judge import Simulator
+from suite.simulator.judges import AnySimulator, make_simulator, own_semantics
 from suite.simulator.semantics import PRESETS, preset
 from suite.simulator.timeline import timeline
 
@@ -25,12 +26,20 @@ BINS = 200
 
 
 @lru_cache(maxsize=2)
-def simulators(problem: Problem) -> Mapping[str, Simulator]:
-    """The compiled simulators of a problem, by semantics.
+def simulators(problem: Problem) -> Mapping[str, AnySimulator]:
+    """The compiled simulators of a problem, by semantics: the presets, and the machine's own.
 
     Raises InputError for a problem that the simulator cannot count.
     """
-    return {name: Simulator(problem, semantics=rules) for name, rules in PRESETS.items()}
+    own = own_semantics(problem.machine)
+    known = {**PRESETS, own.name: own}
+    return {name: make_simulator(problem, rules) for name, rules in known.items()}
+
+
+def simulator_under(problem: Problem, semantics: str) -> AnySimulator:
+    """The simulator of a problem by semantics that a grid names, the machine's own or not."""
+    known = simulators(problem)
+    return known[semantics] if semantics in known else make_simulator(problem, preset(semantics))
 
 
 @lru_cache(maxsize=2)
@@ -49,8 +58,15 @@ def robust_judge(
     return RobustJudge(problem, spread, settings, preset(semantics))
 
 
-bound_of = lru_cache(maxsize=2)(lower_bound)
-"""The lower bound of a problem, which its cells share."""
+@lru_cache(maxsize=2)
+def bound_of(problem: Problem, semantics: str) -> Bound:
+    """The lower bound of a problem, which its cells share; the semantics must have one."""
+    return bound_under(problem, preset(semantics))
+
+
+def is_bounded(semantics: str) -> bool:
+    """Whether there is a lower bound under these semantics."""
+    return semantics in BOUNDED
 
 
 def judged(problem: Problem, placement: Placement, semantics: str) -> Record:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from suite.bench.judge import bound_of
+from suite.bench.judge import bound_of, is_bounded
 from suite.bench.record import Record
 from suite.bench.recorded import each_record, recorded_problem
 from suite.formats.json_file import write_json
-from suite.simulator.semantics import PLACEBENCH
 
 
 def rebound(results: Path) -> Iterator[tuple[Path, str]]:
@@ -23,12 +22,12 @@ def rebound(results: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _has_bound(record: Record) -> bool:
-    owed = record.get("semantics") == PLACEBENCH.name and "lower_bound" in record
+    owed = is_bounded(str(record.get("semantics"))) and "lower_bound" in record
     return owed or record.get("lower_bound") is not None
 
 
 def _bounded_again(record: Record, path: Path) -> str:
-    bound = bound_of(recorded_problem(record, path))
+    bound = bound_of(recorded_problem(record, path), record["semantics"])
     now = {"lower_bound": bound.seconds, "bound_kind": bound.kind}
     if record | now == record:
         return "same"

@@ -11,7 +11,14 @@ import numpy as np
 
 from suite.bench.cell import SIMULATOR, Job
 from suite.bench.fingerprint import fingerprint, semantics
-from suite.bench.judge import bound_of, judged, robust_judge, simulators
+from suite.bench.judge import (
+    bound_of,
+    is_bounded,
+    judged,
+    robust_judge,
+    simulator_under,
+    simulators,
+)
 from suite.bench.load_problem import named_task, problem_of
 from suite.bench.made_by import code_of
 from suite.bench.provenance import provenance
@@ -27,7 +34,6 @@ from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
 from suite.search.registry import make_placer
-from suite.simulator.semantics import PLACEBENCH
 
 NOT_BOUNDED = "none: the run ended before; placebench rebound computes it"
 """Stands for the kind of bound until there is one."""
@@ -69,7 +75,7 @@ def run(
 
 
 def bounded(job: Job, record: Record) -> Record:
-    """The record of a job with the lower bound, which is proven for the default semantics alone.
+    """The record of a job with the lower bound, where its semantics has one.
 
     Where the bound cannot be computed, ``bound_kind`` says why, and the record is good all the
     same.
@@ -77,7 +83,7 @@ def bounded(job: Job, record: Record) -> Record:
     if record.get("bound_kind") != NOT_BOUNDED:
         return record
     try:
-        bound = bound_of(problem_of(job))
+        bound = bound_of(problem_of(job), job.semantics)
     except Exception as error:
         return record | {"lower_bound": None, "bound_kind": f"none: {_in_one_line(error)}"}
     return record | {"lower_bound": bound.seconds, "bound_kind": bound.kind}
@@ -150,7 +156,7 @@ def search_of(
 
 def _judge(job: Job, problem: Problem) -> Judge:
     if job.judge is None:
-        return simulators(problem)[job.semantics]
+        return simulator_under(problem, job.semantics)
     return robust_judge(problem, job.cell.machine, named_task(job), job.judge, job.semantics)
 
 
@@ -198,5 +204,5 @@ def _about(problem: Problem, semantics: str) -> Record:
         },
         "capacity": {d.name: d.memory for d in problem.machine.devices},
         "lower_bound": None,
-        "bound_kind": NOT_BOUNDED if semantics == PLACEBENCH.name else "",
+        "bound_kind": NOT_BOUNDED if is_bounded(semantics) else "",
     }

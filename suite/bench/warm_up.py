@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from suite.bench.cell import SIMULATOR, Job
-from suite.bench.judge import bound_of, judged, simulators
+from suite.bench.judge import bound_of, judged, simulator_under, simulators
 from suite.bench.load_problem import make_problem
 from suite.bench.worker import live_with_parent
 from suite.bounds.lower_bound import lower_bound
@@ -88,7 +88,7 @@ def _judge(jobs: Sequence[Job]) -> None:
     live_with_parent()
     take_share(Share.of(2))
     for problem in _problems(jobs):
-        bound_of(problem)
+        bound_of(problem, PLACEBENCH.name)
         # The other process begins with the first one.
         for simulator in reversed(list(simulators(problem).values())):
             simulator.run(np.zeros(problem.graph.n_ops, np.int32))
@@ -102,7 +102,7 @@ def _place(jobs: Sequence[Job]) -> None:
     take_share(Share.of(2))
     for job in jobs:
         problem = _problem(job)
-        judge = simulators(problem)[job.semantics]
+        judge = simulator_under(problem, job.semantics)
         rows = np.zeros((2, problem.graph.n_ops), np.int32)
         judge(rows)
         judge.within(rows, np.ones(2))

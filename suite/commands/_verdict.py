@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 def as_json(
     problem: Problem, result: StepResult, semantics: Semantics | None = None
 ) -> dict[str, Any]:
-    """The verdict with device and channel names; seconds and bytes."""
+    """The verdict with device and channel names; seconds and bytes; the machine's own semantics."""
     from suite.simulator.channels import channels_of
-    from suite.simulator.semantics import PLACEBENCH
+    from suite.simulator.judges import own_semantics
 
-    channels = channels_of(problem.machine, semantics or PLACEBENCH)[0]
+    rules = semantics or own_semantics(problem.machine)
+    channels = channels_of(problem.machine, rules)[0]
     names = [d.name for d in problem.machine.devices]
     return {
+        "semantics": rules.name,
         "step_time": result.step_time,
         "peak_memory": dict(zip(names, result.peak_memory.tolist(), strict=True)),
         "oom": [name for name, full in zip(names, result.oom, strict=True) if full],
@@ -32,7 +34,7 @@ def as_json(
 
 def as_text(problem: Problem, verdict: dict[str, Any]) -> str:
     """The verdict for people."""
-    lines = [f"step time  {verdict['step_time']:.6f} s"]
+    lines = [f"step time  {verdict['step_time']:.6f} s, semantics {verdict['semantics']}"]
     for device in problem.machine.devices:
         peak, busy = verdict["peak_memory"][device.name], verdict["busy"][device.name]
         share = busy / verdict["step_time"] if verdict["step_time"] else 0.0

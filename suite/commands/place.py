@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from suite.core.scores import Judge
     from suite.execution.measurement import Step
     from suite.search.placer import Placer
-    from suite.simulator.compiled.judge import Simulator
+    from suite.simulator.judges import AnySimulator
 
 SEARCH, SECONDS = "annealing", 30.0
 """What searches where no placer is named, and for how long unless a budget is given."""
@@ -88,19 +88,19 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
     from suite.bench.first_use import compile_first
     from suite.bench.judge import robust_judge
-    from suite.bounds.lower_bound import lower_bound
+    from suite.bounds.by_semantics import bound_under
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.search.robust_judge import RobustJudge
-    from suite.simulator.compiled.judge import Simulator
-    from suite.simulator.semantics import PLACEBENCH
+    from suite.simulator.judges import make_simulator, own_semantics
 
     compile_first(arguments.placer, placer, problem.machine)
     COMPILE_TIME.announce(FIRST_USE)
-    simulator = Simulator(problem)
+    semantics = own_semantics(problem.machine)
+    simulator = make_simulator(problem, semantics)
     judge: Judge = simulator
     if judging is not None:
         names = machine_name(arguments), loaded.task
-        judge = robust_judge(problem, *names, judging, PLACEBENCH.name)
+        judge = robust_judge(problem, *names, judging, semantics.name)
     answer, measured, failure = None, None, ""
     try:
         if top is None:
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"no placer has found a placement that fits; {SEARCH}: {failure}")
     if chosen is not answer:
         _write(arguments, problem, chosen)
-    bound = lower_bound(problem)
+    bound = bound_under(problem, semantics)
     robust = None
     if isinstance(judge, RobustJudge):
         robust = robust_json(judge, chosen.placement.devices)
@@ -151,12 +151,15 @@ def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> N
     """Write the files that are asked for."""
     from suite.formats.interchange import write_placement
     from suite.formats.json_file import write_json
+    from suite.simulator.judges import own_semantics
     from suite.simulator.timeline import timeline
 
     if arguments.output:
         write_placement(answer.placement, problem, arguments.output)
     if arguments.trace:
-        write_json(timeline(problem, answer.placement.devices).to_chrome(), arguments.trace)
+        semantics = own_semantics(problem.machine)
+        line = timeline(problem, answer.placement.devices, semantics=semantics)
+        write_json(line.to_chrome(), arguments.trace)
 
 
 def _take_default(arguments: argparse.Namespace) -> None:
@@ -186,7 +189,7 @@ def _how(arguments: argparse.Namespace, trials: list[Trial]) -> str:
 def _measured(
     arguments: argparse.Namespace,
     problem: Problem,
-    simulator: Simulator,
+    simulator: AnySimulator,
     judge: Judge,
     placer: Placer,
     step: Step,
@@ -213,7 +216,7 @@ def _measured(
 def _answer(
     arguments: argparse.Namespace,
     problem: Problem,
-    simulator: Simulator,
+    simulator: AnySimulator,
     judge: Judge,
     placer: Placer,
 ) -> Answer:

@@ -46,9 +46,9 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--semantics",
-        default="placebench",
         metavar="NAME",
-        help="rules: placebench, or a peer's (docs/simulator.md): placeto, baechi, grappler",
+        help="rules (docs/simulator.md): placebench, a peer's (placeto, baechi, grappler) or hetero"
+        " (default: the machine's)",
     )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -60,15 +60,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("give one of --placement FILE and --placer NAME")
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.json_file import write_json
+    from suite.simulator.judges import own_semantics
     from suite.simulator.result import check_policy
     from suite.simulator.semantics import preset
     from suite.simulator.timeline import timeline
 
-    semantics = preset(arguments.semantics)
-    if arguments.policy is not None:
-        check_policy(arguments.policy, semantics)
+    asked = None if arguments.semantics is None else preset(arguments.semantics)
     placer = None if arguments.placer is None else placer_of(arguments)
     loaded, problem = problem_of(arguments)
+    semantics = asked or own_semantics(problem.machine)
+    if arguments.policy is not None:
+        check_policy(arguments.policy, semantics)
 
     COMPILE_TIME.announce(FIRST_USE)
     placement = _placement(arguments, problem, placer, semantics)
@@ -88,11 +90,11 @@ def _placement(
 ) -> Placement:
     from suite.formats.interchange import read_placement
     from suite.search.placer import Search
-    from suite.simulator.compiled.judge import Simulator
+    from suite.simulator.judges import make_simulator
 
     if placer is None:
         return read_placement(arguments.placement, problem)
-    judge = Simulator(problem, semantics=semantics)
+    judge = make_simulator(problem, semantics)
     budget = arguments.evaluations, arguments.seconds
     search = Search(problem, judge, arguments.seed, *budget)
     answer: Placement = placer.place(problem, search)

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from suite.core.errors import InputError
+from suite.core.judged_machine import JudgedMachine
 from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Machine
 from suite.core.paths import MACHINES, cache_folder
 from suite.core.units import parse_bytes
@@ -69,6 +70,7 @@ def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
 def machine_from_table(table: Mapping[str, object], where: str = "machine") -> Machine:
     """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
     known = {"name", "source", "origin", "device", "link", "efficiency", "op_times", "dispatch"}
+    known.add("semantics")
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
     _origin(table, where)
@@ -76,7 +78,7 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
     devices = tuple(_device(entry, where) for entry in entries)
     links = tuple(_link(k, where) for k in _tables(table, "link", where))
     _check_ends(devices, links, where)
-    return Machine(
+    machine = Machine(
         name=str(table.get("name", Path(where).stem)),
         devices=devices,
         links=links,
@@ -84,6 +86,10 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
         source=str(table.get("source", "")),
         dispatch=str(table.get("dispatch", DISPATCH[0])),
     )
+    if "semantics" not in table:
+        return machine
+    parts = {field.name: getattr(machine, field.name) for field in fields(Machine)}
+    return JudgedMachine(**parts, semantics=str(table["semantics"]))
 
 
 def _origin(table: Mapping[str, object], where: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.core.uncertainty import Judging, Spread
 from suite.search.drawn_machines import drawn
-from suite.simulator.compiled.judge import Simulator
+from suite.simulator.judges import AnySimulator, make_simulator
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 
@@ -36,8 +36,8 @@ class RobustJudge:
         """Draw the machines; InputError where the spread does not say all that is needed."""
         self.settings = settings
         numbers = range(settings.machines)
-        self.simulators: Sequence[Simulator] = [
-            Simulator(drawn(problem, spread, number, settings.seed), semantics=semantics)
+        self.simulators: Sequence[AnySimulator] = [
+            make_simulator(drawn(problem, spread, number, settings.seed), semantics)
             for number in numbers
         ]
 
@@ -80,7 +80,7 @@ class RobustJudge:
         return np.asarray(seconds * len(self.simulators) - total + 1e-9, np.float64)
 
     @staticmethod
-    def _scores(simulator: Simulator, devices: Ints, limits: Floats) -> Scores:
+    def _scores(simulator: AnySimulator, devices: Ints, limits: Floats) -> Scores:
         if np.isinf(limits).all():
             return simulator(devices)
         return simulator.within(devices, limits)

@@ -57,6 +57,8 @@ class Semantics:
     """Whether outputs are allocated when their operation ends and its inputs have been freed."""
     unread: str = "freed"
     """Outputs that nothing reads: ``freed`` when their operation ends, ``kept``, or ``ignored``."""
+    sequential: bool = False
+    """Whether one device works or one tensor moves at any time: a step takes the sum of it all."""
     limit: str = "above"
     """When a device is out of memory: a peak ``above`` its memory, one that has ``reached`` it, or
     never (``none``)."""
@@ -140,8 +142,15 @@ PRESETS: Mapping[str, Semantics] = MappingProxyType({p.name: p for p in _PRESETS
 """By name, the default first."""
 
 
+HETERO = Semantics("hetero", channels="pair", sequential=True)
+"""OpenVINO's plugin HETERO, which infers the parts of a network one after another, on one device
+each, with tensors between them in host memory (its ``sync_infer_request.cpp``)."""
+KNOWN: Mapping[str, Semantics] = MappingProxyType({**PRESETS, HETERO.name: HETERO})
+"""By name; beside the presets what machines say of themselves."""
+
+
 def preset(name: str) -> Semantics:
-    """Return a preset; InputError lists those there are."""
-    if name not in PRESETS:
-        raise InputError(f"no semantics {name!r}; one of {', '.join(PRESETS)}")
-    return PRESETS[name]
+    """Return semantics by name; InputError lists those there are."""
+    if name not in KNOWN:
+        raise InputError(f"no semantics {name!r}; one of {', '.join(KNOWN)}")
+    return KNOWN[name]

@@ -13,6 +13,8 @@ from suite.core.problem import Problem
 from suite.simulator.compiled.judge import Simulator
 from suite.simulator.result import StepResult
 from suite.simulator.semantics import PLACEBENCH, Semantics
+from suite.simulator.sequential.judge import SequentialSimulator
+from suite.simulator.sequential.reference import simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,29 @@ def timeline(
     problem: Problem, devices: Ints, policy: str | None = None, semantics: Semantics = PLACEBENCH
 ) -> Timeline:
     """Simulate one placement, int[ops], and keep all times."""
+    if semantics.sequential:
+        return _in_turn(SequentialSimulator(problem, policy), devices)
     return record(Simulator(problem, policy, semantics), devices)
+
+
+def _in_turn(simulator: SequentialSimulator, devices: Ints) -> Timeline:
+    """Of a step in which one thing happens at a time."""
+    devices = np.asarray(devices, np.int32)
+    found = simulate(simulator.problem, devices)
+    moves = np.array(found.transfers, np.int64).reshape(-1, 5)
+    return Timeline(
+        simulator.problem,
+        devices,
+        simulator.run(devices),
+        start=np.array(found.start, np.int64),
+        end=np.array(found.end, np.int64),
+        tensor=moves[:, 0].astype(np.int32),
+        source=moves[:, 1].astype(np.int32),
+        target=moves[:, 2].astype(np.int32),
+        requested=moves[:, 3],
+        sent=moves[:, 3],
+        arrived=moves[:, 4],
+    )
 
 
 def record(simulator: Simulator, devices: Ints) -> Timeline:

@@ -23,6 +23,10 @@ from suite.simulator.compiled.judge import Simulator
 
 PLANNERS = modules("planners")
 SMALL = {"hidden": 16, "groups": 64, "rounds": 2}
+ALIKE = {"carry": False, "dropout": 0.0, "steps": 100}
+"""HSDAG's network is run once for so many placements: without what differs between them."""
+AS_RELEASED = ("hdp_tf_release", "hsdag_released")
+"""Known not to learn (docs/planners.md)."""
 SLOWER = {"colocrl": 0.003, "post": 0.03, "post_tuned": 0.03}
 """Rates on so few operations, where each decides more than one of hundreds of groups does."""
 
@@ -30,12 +34,12 @@ SLOWER = {"colocrl": 0.003, "post": 0.03, "post_tuned": 0.03}
 def planner(name: str, **change: object) -> Placer:
     """A planner with small networks, and settings changed."""
     known = {field.name for field in fields(placer_class(name))}
-    small = {key: value for key, value in (SMALL | change).items() if key in known}
+    small = {key: value for key, value in (SMALL | ALIKE | change).items() if key in known}
     made: Placer = make_placer(name, small)
     return made
 
 
-@pytest.mark.parametrize("name", [name for name in PLANNERS if name != "hdp_tf_release"])
+@pytest.mark.parametrize("name", [name for name in PLANNERS if name not in AS_RELEASED])
 def test_finds_the_optimum_within_400_placements_from_five_seeds(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,7 +90,7 @@ def test_a_bound_that_fails_does_not_sink_a_good_cell(tmp_path, monkeypatch):
     whole = bounded(job, record)
     assert 0 < whole["lower_bound"] <= record["step_time"]
 
-    def broken(problem):
+    def broken(problem, semantics):
         raise ZeroDivisionError("no bound")
 
     monkeypatch.setattr("suite.bench.run_cell.bound_of", broken)

@@ -1,0 +1,1 @@
+"""Steps in which no two devices ever work at the same time."""
