@@ -18,9 +18,9 @@ from suite.formats.interchange import read_graph
 from suite.search.placer import Placer, Search
 from suite.search.registry import placers
 from suite.simulator.compiled.judge import Simulator
-from suite.simulator.judges import make_simulator, own_semantics
+from suite.simulator.judges import AnySimulator, make_simulator, own_semantics
 
-_SAMPLE = GRIDS / "smoke.json"
+SAMPLE = GRIDS / "smoke.json"
 """A graph of a few operations: what is compiled does not depend on the graph."""
 _EVALUATIONS = 40
 _SECONDS = 5.0
@@ -33,27 +33,41 @@ def compile_first(name: str, placer: Placer, machine: Machine) -> None:
     A line on stderr says so where something is compiled. Placers that are not ``baselines/`` are
     not run: they compile nothing of their own, or are somebody else's.
     """
-    ours = placers()[name].startswith("baselines.")
-    marker = _marker(name if ours else "any", machine, [placers()[name]] if ours else [])
+    marker = marker_of(name, machine, "place")
     if marker.exists():
         return
     COMPILE_TIME.announce(FIRST_USE)
-    problem = Problem.create(read_graph(_SAMPLE), machine)
+    problem = Problem.create(read_graph(SAMPLE), machine)
     simulator = make_simulator(problem, own_semantics(machine))
-    rows = np.argmax(problem.allowed, axis=1)[problem.graph.colocation].astype(np.int32)
-    batch = np.stack([rows, rows])
-    simulator(batch)
-    simulator.within(batch, np.ones(2))
-    if ours:
-        # What is wrong with a placer, the user's own problem will say.
-        with suppress(Exception):
-            placer.place(problem, Search(problem, simulator, 0, _EVALUATIONS, _SECONDS))
+    exercise(problem, simulator, placer if is_ours(name) else None, _SECONDS)
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
 
 
-def _marker(name: str, machine: Machine, own: list[str]) -> Path:
-    """A file that is there once all was compiled for this placer, machine and code."""
-    code = code_digest(Simulator.__module__, *own)
-    parts = ["place", code, numba.__version__, machine.fingerprint, name]
+def exercise(
+    problem: Problem, judge: AnySimulator, placer: Placer | None, seconds: float | None
+) -> None:
+    """Judge a batch, with and without deadlines, and let a placer search for so long."""
+    rows = np.zeros((2, problem.graph.n_ops), np.int32)
+    judge(rows)
+    judge.within(rows, np.ones(2))
+    if placer is not None:
+        # What is wrong with a placer, the problem that it is asked for will say.
+        with suppress(Exception):
+            placer.place(problem, Search(problem, judge, 0, _EVALUATIONS, seconds))
+
+
+def is_ours(name: str) -> bool:
+    """Whether a placer is one that may compile functions of its own."""
+    return placers()[name].startswith("baselines.")
+
+
+def marker_of(name: str, machine: Machine, kind: str, *modules: str) -> Path:
+    """A file that is there once all was compiled for this placer, machine, kind of use and code.
+
+    ``modules`` are compiled beside the simulator and the placer's own.
+    """
+    placer, own = (name, [placers()[name]]) if is_ours(name) else ("any", [])
+    code = code_digest(Simulator.__module__, *modules, *own)
+    parts = [code, numba.__version__, kind, machine.fingerprint, placer]
     return compiled_folder() / "complete" / "-".join(parts)

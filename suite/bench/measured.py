@@ -52,11 +52,7 @@ def _of_openvino(result: Measurement, names: list[str]) -> Record:
     """How a network's outputs compare with those of each device alone, and in how many parts."""
     if result.parts is None:
         return {}
-    errors = {
-        names[one.device]: {"mse": one.mse, "cosine": one.cosine, "l2": one.l2}
-        for one in result.errors
-    }
-    return {"outputs_against": errors, "parts": result.parts}
+    return {"outputs_against": result.outputs_against(names), "parts": result.parts}
 
 
 def fastest(

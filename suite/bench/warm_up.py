@@ -14,30 +14,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-import numba
 import numpy as np
 
 from suite.bench.cell import SIMULATOR, Job
+from suite.bench.first_use import SAMPLE, exercise, is_ours, marker_of
 from suite.bench.judge import bound_of, judged, simulator_under, simulators
 from suite.bench.load_problem import make_problem
 from suite.bench.worker import live_with_parent
 from suite.bounds.lower_bound import lower_bound
-from suite.core.compilation import compiled_folder
 from suite.core.cores import Share, take_share
-from suite.core.paths import GRIDS
 from suite.core.placement import Placement
 from suite.core.problem import Problem
-from suite.core.source_digest import code_digest
 from suite.formats.machine_toml import load_machine
-from suite.search.placer import Search
-from suite.search.registry import make_placer, placers
-from suite.simulator.compiled.judge import Simulator
+from suite.search.registry import make_placer
 from suite.simulator.semantics import PLACEBENCH
 
 _SPAWN = multiprocessing.get_context("spawn")
-_SAMPLE = GRIDS / "smoke.json"
-"""A graph of a few operations: what is compiled does not depend on the graph."""
-_EVALUATIONS = 40
 
 
 def needed(jobs: Sequence[Job]) -> list[Job]:
@@ -103,14 +95,8 @@ def _place(jobs: Sequence[Job]) -> None:
     for job in jobs:
         problem = _problem(job)
         judge = simulator_under(problem, job.semantics)
-        rows = np.zeros((2, problem.graph.n_ops), np.int32)
-        judge(rows)
-        judge.within(rows, np.ones(2))
-        if _is_ours(job):
-            placer = make_placer(job.placer, job.parameters)
-            search = Search(problem, judge, 0, _EVALUATIONS, None if job.max_seconds is None else 1)
-            with suppress(Exception):  # what is wrong with a placer, its cells will say
-                placer.place(problem, search)
+        placer = make_placer(job.placer, job.parameters) if is_ours(job.placer) else None
+        exercise(problem, judge, placer, None if job.max_seconds is None else 1)
 
 
 def _problems(jobs: Sequence[Job]) -> list[Problem]:
@@ -123,17 +109,10 @@ def _problem(job: Job) -> Problem:
 
 def _sample(job: Job) -> Job:
     cell = replace(job.cell, task="sample", gpus=min(job.cell.gpus, 2))
-    return replace(job, cell=cell, graph_file=str(_SAMPLE), backend=SIMULATOR)
-
-
-def _is_ours(job: Job) -> bool:
-    return placers()[job.placer].startswith("baselines.")
+    return replace(job, cell=cell, graph_file=str(SAMPLE), backend=SIMULATOR)
 
 
 def _marker(job: Job) -> Path:
     """A file that is there once all was compiled for jobs like this one."""
     machine = load_machine(job.cell.machine)
-    placer, own = (job.placer, [placers()[job.placer]]) if _is_ours(job) else ("any", [])
-    code = code_digest(Simulator.__module__, lower_bound.__module__, *own)
-    parts = [code, numba.__version__, job.semantics, machine.fingerprint, placer]
-    return compiled_folder() / "complete" / "-".join(parts)
+    return marker_of(job.placer, machine, job.semantics, lower_bound.__module__)

@@ -152,10 +152,7 @@ def _as_json(backend: str, line: Timeline, measurement: Measurement) -> dict[str
             "simulated": simulated["transfers"],
         },
         "outputs": [list(values) for values in measurement.outputs],
-        "outputs_against": {
-            names[one.device]: {"mse": one.mse, "cosine": one.cosine, "l2": one.l2}
-            for one in measurement.errors
-        },
+        "outputs_against": measurement.outputs_against(names),
         "parts": measurement.parts,
     }
 

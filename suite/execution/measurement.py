@@ -143,6 +143,13 @@ class Measurement:
         """Median seconds of the steps that count; None when there are none."""
         return median(self.kept) if self.kept else None
 
+    def outputs_against(self, names: Sequence[str]) -> dict[str, dict[str, float]]:
+        """The errors as numbers for JSON, by name of the device; ``names``: of every device."""
+        return {
+            names[one.device]: {"mse": one.mse, "cosine": one.cosine, "l2": one.l2}
+            for one in self.errors
+        }
+
 
 class Backend(Protocol):
     """Runs placed steps, one at a time. Close it, or use it as a context manager."""
