@@ -2,35 +2,37 @@
 
 A graph network scores the edges of a coarsened graph, every node keeps its best edge, what hangs
 together is a group, and a perceptron puts each group on a device. The file follows the paper: the
-settings; the network (embeddings, edge scores, groups, placer); episodes, in which each step changes
-what the next one sees; REINFORCE. How the graph is coarsened and what a node is told of stands in
-planners/features/coarse_graph.py, how edges make groups in planners/features/graph_parsing.py.
+settings; the network (embeddings, edge scores, groups, placer); an episode, in which each step
+changes what the next one sees; REINFORCE. How the graph is coarsened and what a node is told of
+stands in planners/features/coarse_graph.py, how edges make groups in graph_parsing.py beside it.
 An operation is a colocation class here, so that no placement can violate a colocation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import NamedTuple
 
 import numpy as np
 
 from planners.features.class_graph import ClassGraph
-from planners.features.coarse_graph import COARSENINGS, FEATURES, Coarse, Numbers, node_features
+from planners.features.coarse_graph import COARSENINGS, FEATURES, Coarse, node_features
 from planners.features.graph_parsing import Level
 from planners.features.tables import Matrix
 from planners.nn.backend import tf, threads
 from planners.nn.dropout import Masks, side_by_side
 from planners.nn.graph_convolution import adjacency, repeated
+from planners.nn.group_pooling import pool
 from planners.nn.optimizer import Optimizer
 from planners.nn.perceptron import Perceptron, normalised
 from planners.nn.tensor import Tensor
 from planners.policy_gradient.checks import check_counts, check_positive, check_words
 from planners.policy_gradient.draw import draw
 from planners.policy_gradient.reinforce import Reinforce, Sample
-from planners.policy_gradient.rewards import Baseline, Credit
+from planners.policy_gradient.rewards import Credit
+from planners.policy_gradient.views import Dropped, Part, View, parts
+from planners.policy_gradient.weighted import Weighted
 from suite.core.arrays import Bools, Floats, Ints
 from suite.core.errors import InputError
 from suite.core.placement import Placement
@@ -38,8 +40,8 @@ from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.search.placer import Search
 
-ROWS = 50_000
-"""Nodes of steps that are learned from at a time: what they need of memory grows with them."""
+ROWS = 5_000
+"""Nodes of steps that are learned from at a time: few enough for a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class HSDAG:
         def reward(scores: Scores, memory: Ints) -> Floats:
             return self.rewards(scores, policy.alone)
 
-        return Reinforce(policy, search, self.episodes, reward, Discounted(self)).run()
+        return Reinforce(policy, search, self.episodes, reward, Weighted(self.weights)).run()
 
     def policy(self, graph: Coarse, rng: np.random.Generator) -> Policy:
         """The network, with weights drawn."""
@@ -144,39 +146,6 @@ class HSDAG:
         if self.credit == "episode":
             return np.full(len(rewards), (rewards * powers[::-1]).sum())
         return np.asarray(rewards * powers)
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """What one step of an episode sees, and how it groups the nodes."""
-
-    state: Matrix
-    """float32[nodes, hidden]: what was carried over from the steps before."""
-    masks: Masks
-    """Of the dropout."""
-    levels: list[Level]
-    of_node: Numbers
-    """int64[nodes]: the group of each."""
-    pooled: Matrix
-    """float32[groups, hidden]."""
-    chances: Floats
-    """float64[groups, devices]."""
-    drawn: list[tuple[int, Numbers]] = field(default_factory=list)
-    """Steps that were drawn from it, and their devices, int64[groups]."""
-
-
-class Part(NamedTuple):
-    """Views that are learned from together, as the parts of one graph."""
-
-    states: Tensor
-    near: Tensor
-    node_masks: list[Tensor]
-    levels: list[tuple[Tensor, ...]]
-    """Of each the arrays of its Level."""
-    edge_masks: list[list[Tensor]]
-    group_masks: list[Tensor]
-    factors: Tensor
-    """float32[groups, devices]: how far to follow each log-probability."""
 
 
 class Policy:
@@ -204,17 +173,18 @@ class Policy:
             tf.function(f, **compiled)
             for f in (self.embed, self.score, pool, self.chances, normalised, self._loss_gradient)
         )
-        # Numbers of the layers whose inputs are dropped.
-        inner = range(1, settings.transform_layers)
-        self._nodes = [*(100 + i for i in inner), *range(200, 200 + settings.gcn_layers)]
-        self._edges, self._groups = [300 + i for i in range(1, settings.scoring_layers)], [401]
+        self.dropped = Dropped(
+            [*range(101, 100 + settings.transform_layers), *range(200, 200 + settings.gcn_layers)],
+            range(301, 300 + settings.scoring_layers),
+            [401],
+        )
         self._repeated = cache(partial(repeated, self.near))
 
     def embed(self, states: Tensor, near: Tensor, masks: Sequence[Tensor]) -> Tensor:
         """Embeddings of the nodes of some steps, float32[steps * nodes, hidden]: Z = GCN(X).
 
-        What was carried over, float32[steps * nodes, hidden], is added to X, and all is normalised,
-        where the paper only adds: after twenty additions nothing is left to be told apart otherwise.
+        What was carried over, float32[steps * nodes, hidden], is added to X, and all is
+        normalised, where the paper only adds: after twenty additions all nodes look alike.
         """
         features = tf.tile(self.features, [tf.shape(states)[0] // self.graph.count, 1])
         inner = self.settings.transform_layers - 1
@@ -243,28 +213,23 @@ class Policy:
         chances: Tensor = tf.nn.softmax(tf.cast(self.placer(z, masks), tf.float64))
         return chances
 
-    def _masks(self, layers: Sequence[int], masks: Sequence[Masks], rows: Ints) -> list[Matrix]:
-        """Of some layers, and of steps that stand side by side; none without dropout."""
-        if not self.settings.dropout:
-            return []
-        return [side_by_side(masks, layer, rows) for layer in layers]
-
     def look(self, state: Matrix, rng: np.random.Generator) -> View:
         """Group the nodes as this state, float32[nodes, hidden], has it, and weigh devices."""
-        masks = Masks(self.settings.dropout, self.settings.hidden, int(rng.integers(0, 2**62)))
+        own = Masks(self.settings.dropout, self.settings.hidden, int(rng.integers(0, 2**62)))
+        masks, dropped = partial(side_by_side, [own]), self.dropped
         count, edges, levels = self.graph.count, self.graph.edges, list[Level]()
-        z = self._embed(state, self._repeated(1), self._masks(self._nodes, [masks], [count]))
+        z = self._embed(state, self._repeated(1), masks(dropped.nodes, [count]))
         of_node = np.arange(count)
         while not self.settings.levels or len(levels) < self.settings.levels:
-            scores = self._score(z, *edges, self._masks(self._edges, [masks], [len(edges[0])]))
+            scores = self._score(z, *edges, masks(dropped.edges, [len(edges[0])]))
             level = Level.of(count, *edges, np.asarray(scores, np.float64))
             if levels and level.counts[0] == count:
                 break
             z = self._pool(z, scores, *level.arrays)
             levels.append(level)
             of_node, edges, count = level.groups[of_node], level.above(), level.counts[0]
-        chances = self._chances(z, self._masks(self._groups, [masks], [count]))
-        return View(state, masks, levels, of_node, np.asarray(z, np.float32), np.asarray(chances))
+        chances = self._chances(z, masks(dropped.groups, [count]))
+        return View(state, own, levels, of_node, np.asarray(z, np.float32), np.asarray(chances))
 
     def sample(self, rng: np.random.Generator, update: int) -> Sample:
         """Draw the placements of an episode: each step changes what the next one sees."""
@@ -290,11 +255,7 @@ class Policy:
     ) -> dict[str, float]:
         """Follow the policy gradient of an episode (REINFORCE); return what to log."""
         views = self.views
-        factors = [np.zeros_like(view.chances) for view in views]
-        for view, followed in zip(views, factors, strict=True):
-            for step, chosen in view.drawn:
-                followed[np.arange(len(chosen)), chosen] += credit.samples[step]
-        parts = list(self.parts(views, factors))
+        parts = self.side_by_side(views, [view.factors(credit.samples) for view in views])
         for _ in range(self.settings.epochs):
             gradients = self.gradients(parts)
             norm = float(tf.linalg.global_norm(gradients))
@@ -305,27 +266,10 @@ class Policy:
         groups = float(np.mean([len(view.chances) for view in views]))
         return {"gradient_norm": norm, "entropy": float(entropy), "groups": groups}
 
-    def parts(self, views: Sequence[View], factors: Sequence[Floats]) -> Iterator[Part]:
-        """What is learned from together. ``factors``, float64[groups, devices] for each view: how
-        far to follow the log-probability of each device of each group.
-        """
-        for some in alike(views, max(1, ROWS // self.graph.count)):
-            chosen = [views[i] for i in some]
-            masks = [view.masks for view in chosen]
-            levels = [
-                Level.side_by_side(levels)
-                for levels in zip(*(view.levels for view in chosen), strict=True)
-            ]
-            part = Part(
-                np.concatenate([view.state for view in chosen]),
-                self._repeated(len(some)),
-                self._masks(self._nodes, masks, [self.graph.count] * len(some)),
-                [level.arrays for level in levels],
-                [self._masks(self._edges, masks, level.edges) for level in levels],
-                self._masks(self._groups, masks, [len(view.chances) for view in chosen]),
-                np.concatenate([factors[i] for i in some]).astype(np.float32),
-            )
-            yield tf.nest.map_structure(tf.convert_to_tensor, part, expand_composites=True)
+    def side_by_side(self, views: Sequence[View], factors: Sequence[Floats]) -> list[Part]:
+        """What is learned from together; ``factors``, float64[groups, devices] for each view."""
+        most = max(1, ROWS // self.graph.count)
+        return list(parts(views, factors, self._repeated, self.dropped, most))
 
     def gradients(self, parts: Sequence[Part]) -> list[Tensor]:
         """Of minus the weighted log-probabilities, by the weights of the network.
@@ -342,46 +286,3 @@ class Policy:
             loss, self.optimizer.variables, unconnected_gradients="zero"
         )
         return gradients
-
-
-def pool(
-    z: Tensor, logits: Tensor, sources: Tensor, targets: Tensor, groups: Tensor, count: Tensor
-) -> Tensor:
-    """Embeddings of groups, float32[groups, hidden]: of their nodes' sum, by their edges' score.
-
-    The mean score of the edges within a group weights it, as in the released code; through it alone
-    the scores learn.
-    """
-    home = tf.gather(groups, sources)
-    within = tf.cast(home == tf.gather(groups, targets), tf.float32)
-    edges = tf.math.unsorted_segment_sum(within, home, count)
-    scores = tf.math.unsorted_segment_sum(within * tf.sigmoid(logits), home, count)
-    mean = tf.where(edges > 0, scores / tf.maximum(edges, 1), 1.0)
-    sums = tf.math.unsorted_segment_sum(z, groups, count)
-    pooled: Tensor = normalised(sums) * mean[:, None]
-    return pooled
-
-
-def alike(views: Sequence[View], most: int) -> Iterator[list[int]]:
-    """Numbers of views with as many levels, at most so many together."""
-    by_levels: dict[int, list[int]] = {}
-    for i, view in enumerate(views):
-        by_levels.setdefault(len(view.levels), []).append(i)
-    for same in by_levels.values():
-        yield from (same[start : start + most] for start in range(0, len(same), most))
-
-
-class Discounted(Baseline):
-    """What each step's log-probabilities are followed by, as the settings say."""
-
-    def __init__(self, settings: HSDAG) -> None:
-        """Begin with nothing to take off."""
-        super().__init__(decay=0.0, valid_only_after=0, value=0.0)
-        self.settings = settings
-
-    def credit(self, rewards: Floats, valid: Bools, update: int) -> Credit:
-        """Weights of an episode's steps, from float64[steps] rewards."""
-        if self.settings.baseline == "mean":
-            self.value = float(rewards.mean())
-        weights = self.settings.weights(rewards)
-        return Credit(weights, float(weights.sum()))

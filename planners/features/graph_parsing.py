@@ -1,4 +1,4 @@
-"""Graph parsing (Song, Huang, Wang and Ye, Graph Parsing Networks, ICLR 2024): groups from edges."""
+"""Graph parsing (Song et al., Graph Parsing Networks, ICLR 2024): groups from scored edges."""
 
 from __future__ import annotations
 
