@@ -318,7 +318,7 @@ def test_six_operations_are_placed_best_from_five_seeds(planner: type[HSDAG]) ->
     problem = six_ops(cpu=None)
     judge = Simulator(problem)
     optimum = judge(every_placement(problem)).step_time.min()
-    made = planner(hidden=8, coarsening="none", epochs=1, learning_rate=0.003)
+    made = planner(hidden=8, coarsening="none", epochs=1, steps=10, learning_rate=0.003)
     for seed in range(5):
         placement = made.place(problem, Search(problem, judge, seed, max_evaluations=60))
         assert judge.run(placement.devices).step_time == optimum
