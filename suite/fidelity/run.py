@@ -86,6 +86,7 @@ def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) 
             "peak_memory": dict(zip(names, result.peak_memory.tolist(), strict=True)),
         },
         "breakdown": breakdown(line, measurement.traces),
+        **_of_openvino(measurement, names),
         "parameters": drawn.about,
         "placement_hash": drawn.placement.hash,
         "graph": {
@@ -94,6 +95,16 @@ def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) 
             "fingerprint": problem.graph.fingerprint,
         },
         "provenance": provenance(),
+    }
+
+
+def _of_openvino(measurement: Measurement, names: Sequence[str]) -> dict[str, Any]:
+    """In how many parts a network was run, and how its outputs compare (docs/openvino.md)."""
+    if measurement.parts is None:
+        return {}
+    return {
+        "parts": measurement.parts,
+        "outputs_against": measurement.outputs_against(names),
     }
 
 
