@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from numpy.typing import NDArray
 from six_ops import six_ops
 
@@ -24,6 +26,14 @@ from suite.simulator.compiled.judge import Simulator
 
 RAW = HDP(op_scale="raw", group_scale="raw", outputs=1, dimensions=2)
 RELEASED = TFRelease(op_scale="raw", group_scale="raw", outputs=1, dimensions=2)
+
+
+@pytest.fixture
+def uncompiled() -> Iterator[None]:
+    """Run networks without compiling them, which takes longer than so few placements."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 def chain() -> Problem:
@@ -58,7 +68,7 @@ def test_groups_of_a_coarse_problem_are_hsdags_nodes() -> None:
 
 
 @pytest.mark.parametrize("placer", [RnnBased(hidden=4, updates=3), PlacetoCoarse(episodes=2)])
-def test_baselines_of_hsdag_place_its_nodes_whole(placer: Placer) -> None:
+def test_baselines_of_hsdag_place_its_nodes_whole(placer: Placer, uncompiled: None) -> None:
     problem = six_ops()
     nodes = CoarseProblem.like(problem).groups
     found: list[NDArray[np.int32]] = []
