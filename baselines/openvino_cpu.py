@@ -1,4 +1,7 @@
-"""What OpenVINO's HETERO plugin chooses by itself with the CPU first: "OpenVINO-CPU" of HSDAG."""
+"""What OpenVINO's HETERO plugin chooses by itself where the CPU is the first of its list.
+
+The row "OpenVINO-CPU" of HSDAG's Table 2 (Duan et al., NeurIPS 2024).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What OpenVINO's HETERO plugin chooses by itself with the GPU first: "OpenVINO-GPU" of HSDAG."""
+"""What OpenVINO's HETERO plugin chooses by itself where the GPU is the first of its list.
+
+The row "OpenVINO-GPU" of HSDAG's Table 2 (Duan et al., NeurIPS 2024).
+"""
 
 from __future__ import annotations
 
