@@ -12,7 +12,6 @@ import numpy as np
 from planners.features.coarse_graph import Coarse
 from planners.hsdag import HSDAG, Policy
 from suite.core.arrays import Floats
-from suite.core.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class HSDAGTuned(HSDAG):
             variable.assign(np.zeros(variable.shape, np.float32))
         return made
 
-    def weights(self, scores: Scores) -> Floats:
+    def weights(self, rewards: Floats) -> Floats:
         """Advantages in standard deviations of the episode's rewards: float64[steps]."""
-        advantages = super().weights(scores)
+        advantages = super().weights(rewards)
         return np.asarray(advantages / (advantages.std() + 1e-9))

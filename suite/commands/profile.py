@@ -97,6 +97,7 @@ def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
     from suite.execution.profiling.machine_file import machine_toml
     from suite.formats.atomic import atomic
     from suite.formats.machine_toml import profiles_folder
+    from suite.simulator.semantics import HETERO
 
     folder = arguments.output or profiles_folder()
     profile = _measure(arguments, machine, backend)
@@ -106,9 +107,13 @@ def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
     _time_tasks(arguments.task, machine, backend, folder / f"{arguments.name}-ops")
     path: Path = folder / f"{arguments.name}.toml"
-    dispatch = "stack" if backend.name == "cluster" else "fifo"
+    rules: dict[str, str | int | float] = {"dispatch": "fifo"}
+    if backend.name == "cluster":
+        rules["dispatch"] = "stack"
+    elif backend.name == "openvino":
+        rules["semantics"] = HETERO.name
     with atomic(path) as temporary:
-        text = machine_toml(arguments.name, profile, _source(arguments), dispatch)
+        text = machine_toml(arguments.name, profile, _source(arguments), rules)
         temporary.write_text(text, encoding="utf-8")
     return path
 

@@ -17,8 +17,8 @@ from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.fidelity.breakdown import breakdown
 from suite.fidelity.sample_placements import Drawn
+from suite.simulator.judges import own_semantics
 from suite.simulator.result import SEMANTICS_VERSION
-from suite.simulator.semantics import PLACEBENCH
 from suite.simulator.timeline import Timeline, timeline
 
 GRID = "fidelity"
@@ -35,25 +35,32 @@ def compare(
 ) -> Iterator[tuple[Cell, Record]]:
     """Measure and simulate placements, in an order of their own; yield each with its record.
 
+    What a step is taken to be is the machine's own: OpenVINO's devices, say, take turns.
     A placement that is recorded under the same settings is not run again. Records go below
     ``results``, kinds of placements in the place of placers.
     """
     # Were they run as they are drawn, a machine that warms up would look like a kind's doing.
     order = np.random.default_rng(0).permutation(len(drawn))
+    semantics = own_semantics(problem.machine)
     for one in (drawn[i] for i in order):
         machine = problem.machine
         gpus = len(machine.gpus)
         cell = Cell(GRID, machine.name, gpus, task, one.kind, one.number)
-        rules = PLACEBENCH.name, SEMANTICS_VERSION
+        rules = semantics.name, SEMANTICS_VERSION
         settings = (*rules, backend.name, vars(timing).items(), cell.name)
         mark = digest([problem.fingerprint, one.placement.devices, str(settings)])
         code = code_of_modules(*PROTOCOL, "suite.fidelity.breakdown")
         record, _ = finished(cell.path(results), mark, code["digest"])
         if record is None:
-            line = timeline(problem, one.placement.devices)
+            line = timeline(problem, one.placement.devices, semantics=semantics)
             measurement = backend.measure(step, one.placement.devices, timing)
             record = _record(cell, one, line, measurement)
-            record |= {"backend": backend.name, "fingerprint": mark, "planned": len(drawn)}
+            record |= {
+                "backend": backend.name,
+                "semantics": semantics.name,
+                "fingerprint": mark,
+                "planned": len(drawn),
+            }
             record["code"] = code
             write_record(record, one.placement.devices, cell.path(results))
         yield cell, record
@@ -66,7 +73,6 @@ def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) 
     return {
         "format": FORMAT,
         "cell": cell.as_dict(),
-        "semantics": PLACEBENCH.name,
         "status": measurement.status,
         "reason": measurement.reason,
         "step_time": seconds,
@@ -80,6 +86,7 @@ def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) 
             "peak_memory": dict(zip(names, result.peak_memory.tolist(), strict=True)),
         },
         "breakdown": breakdown(line, measurement.traces),
+        **_of_openvino(measurement, names),
         "parameters": drawn.about,
         "placement_hash": drawn.placement.hash,
         "graph": {
@@ -88,6 +95,16 @@ def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) 
             "fingerprint": problem.graph.fingerprint,
         },
         "provenance": provenance(),
+    }
+
+
+def _of_openvino(measurement: Measurement, names: Sequence[str]) -> dict[str, Any]:
+    """In how many parts a network was run, and how its outputs compare (docs/openvino.md)."""
+    if measurement.parts is None:
+        return {}
+    return {
+        "parts": measurement.parts,
+        "outputs_against": measurement.outputs_against(names),
     }
 
 

@@ -15,7 +15,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.simulator.compiled.judge import Simulator
+from suite.simulator.judges import make_simulator
 
 PARTITIONERS = ("scotch", "mincut", "metis")
 BEST: dict[str, dict[str, Any]] = {
@@ -79,7 +79,7 @@ class _Deck:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.simulator = Simulator(problem)
+        self.simulator = make_simulator(problem)
         self.seen: set[str] = set()
         self.kept: list[Drawn] = []
 
@@ -146,7 +146,7 @@ def _answer(
     problem: Problem, name: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[Ints]:
     """The placement of a placer, unless it declines such problems."""
-    search = Search(problem, Simulator(problem), seed)
+    search = Search(problem, make_simulator(problem), seed)
     try:
         yield make_placer(name, parameters).place(problem, search).devices
     except Unsupported:

@@ -17,11 +17,13 @@ _TEXTS = ("backend", "semantics", "status", "reason", "bound_kind", "placement_h
 _NUMBERS = (
     *("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations"),
     "planned",
+    "parts",
 )
 _LISTS = ("step_times", "history", "oom")
 _MAPPINGS = (
     *("peak_memory", "capacity", "busy", "moved", "utilisation", "under_semantics"),
     *("parameters", "planner", "graph", "code", "provenance", "simulated", "breakdown"),
+    "outputs_against",
 )
 FIELDS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, ""),

@@ -43,6 +43,12 @@ def test_gpu_only_sends_a_class_without_a_kernel_to_the_cpu():
     assert place("gpu_only", problem)[0] == [0, 0, 1, 1]
 
 
+def test_openvino_takes_the_first_device_of_its_list_that_can():
+    problem = problem_of(gpu_kernel=[1, 0, 1, 1], colocation=["v", "v", None, None])
+    assert place("openvino_cpu", problem)[0] == [0, 0, 0, 0]
+    assert place("openvino_gpu", problem)[0] == [0, 0, 1, 1]
+
+
 def test_the_expert_is_taken_at_his_word():
     problem = problem_of()
     problem = Problem.create(problem.graph, problem.machine, np.array([2, 1, 0, 2], np.int32))

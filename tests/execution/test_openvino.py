@@ -13,10 +13,17 @@ from suite.capture.openvino.read import read_file
 from suite.capture.openvino.to_graph import to_graph
 from suite.capture.options import Options
 from suite.core.errors import InputError
+from suite.core.problem import Problem
 from suite.execution.measurement import OutputError, Step, Timing
 from suite.execution.openvino.backend import OpenVINOBackend
+from suite.execution.openvino.devices import open_devices
 from suite.execution.openvino.network import Network
+from suite.formats.machine_toml import load_machine
+from suite.search.placer import Search
+from suite.search.registry import make_placer
+from suite.simulator.compiled.judge import Simulator
 
+CHOICES = [(("cpu", "gpu"), "openvino_cpu"), (("gpu", "cpu"), "openvino_gpu")]
 QUICK = Timing(steps=3, discarded=1, traced=1, timeout=120)
 
 
@@ -107,6 +114,21 @@ def test_what_does_not_fit_is_refused(backend, network, folder):
         backend.measure(Step(folder, graph.op_names), np.zeros(graph.n_ops, int), QUICK)
     with pytest.raises(InputError, match=r"is on device 2; there are 0\.\.1"):
         backend.measure(step, np.full(graph.n_ops, 2), QUICK)
+
+
+@pytest.mark.parametrize(("kinds", "placer"), CHOICES)
+def test_heteros_own_choice_is_what_the_baselines_place(network, kinds, placer):
+    """Asked for itself, HETERO gives everything to the first device of its list that can run it."""
+    graph, _ = network
+    core = openvino.Core()
+    names = open_devices(core, kinds).names
+    chosen = core.query_model(convolutions(), f"HETERO:{','.join(names)}")
+    machine = load_machine("flex170")
+    problem = Problem.create(graph, machine)
+    placement = make_placer(placer, {}).place(problem, Search(problem, Simulator(problem)))
+    assert {kinds[names.index(name)] for name in chosen.values()} == {
+        machine.devices[device].kind for device in placement.devices
+    }
 
 
 def test_output_errors_by_hand():

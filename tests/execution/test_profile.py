@@ -142,7 +142,9 @@ def test_known_constants_are_recovered_and_survive_the_file(probes, tmp_path):
     profile = profile_host(profiler, 0, False, said.append)
     assert_is_the_synthetic_host(profile)
     assert said[-1] == "repeated measurements differ by 0.0% in the median"
-    (tmp_path / "here.toml").write_text(machine_toml("here", profile, "a test", "stack"))
+    (tmp_path / "here.toml").write_text(
+        machine_toml("here", profile, "a test", {"dispatch": "stack"})
+    )
     machine = load_machine(tmp_path / "here.toml")
     assert machine.dispatch == "stack"
     assert machine.devices[1].peak_flops == pytest.approx(2 * SIZE**3 / PRODUCT, rel=1e-3)
@@ -154,7 +156,9 @@ def test_what_rounds_differ_by_is_recorded_as_the_uncertainty(probes, calls_a_ro
     """Rounds of 1, 1 and 1.5 times: the root mean square of 0 and 0.5; of a rate, of 0 and -1/3."""
     profiler = Profiler(busy_at_first(calls_a_round), cpus(2), probes)
     path = tmp_path / "here.toml"
-    path.write_text(machine_toml("here", profile_host(profiler, 0, True, print), "", "stack"))
+    path.write_text(
+        machine_toml("here", profile_host(profiler, 0, True, print), "", {"dispatch": "stack"})
+    )
     spread, (seconds, rate) = load_spread(path, "no task"), (0.5 / 2**0.5, 2**-0.5 / 3)
     assert list(spread.devices) == ["cpu:0", "cpu:1"]
     assert list(spread.devices.values()) == pytest.approx([seconds] * 2, rel=1e-3)
@@ -210,7 +214,9 @@ def test_force_takes_the_figures_and_says_how_good_they_are(probes, calls_a_roun
     profile = profile_host(profiler, 0, True, said.append)
     assert profile.disagreement == pytest.approx(0.5)
     assert "too busy" in said[-1]
-    assert "differ by 50.0% (median)" in machine_toml("here", profile, "a test", "fifo")
+    assert "differ by 50.0% (median)" in machine_toml(
+        "here", profile, "a test", {"dispatch": "fifo"}
+    )
 
 
 def test_traced_operations_add_up_to_the_untraced_step(tmp_path):

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pytest
+import tensorflow as tf
+from numpy.typing import NDArray
 from six_ops import six_ops
 
 from planners import hdp_tf_release
 from planners.features.class_graph import ClassGraph
+from planners.features.coarse_problem import CoarseProblem
 from planners.hdp import HDP, op_features
 from planners.hdp_tf_release import TFRelease
+from planners.placeto_coarse import PlacetoCoarse
+from planners.rnn_based import RnnBased
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
+from suite.core.scores import Scores
+from suite.search.placer import Placer, Search
+from suite.simulator.compiled.judge import Simulator
 
 RAW = HDP(op_scale="raw", group_scale="raw", outputs=1, dimensions=2)
 RELEASED = TFRelease(op_scale="raw", group_scale="raw", outputs=1, dimensions=2)
+
+
+@pytest.fixture
+def uncompiled() -> Iterator[None]:
+    """Run networks without compiling them, which takes longer than so few placements."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 def chain() -> Problem:
@@ -31,6 +49,40 @@ def chain() -> Problem:
         seconds={"cpu": np.ones(3), "gpu": np.ones(3)},
     )
     return Problem.create(graph, six_ops().machine)
+
+
+def test_groups_of_a_coarse_problem_are_hsdags_nodes() -> None:
+    """a - b - c and e end in d. ColocRL joins all: each is read by a single operation."""
+    graph = OpGraph.create(
+        "two ends",
+        list("abcde"),
+        ["Op"] * 5,
+        producer=[0, 1, 2, 4],
+        consumers=[(0, 1), (1, 2), (2, 3), (3, 3)],
+        tensor_bytes=[8] * 4,
+        seconds={"cpu": np.ones(5), "gpu": np.ones(5)},
+    )
+    problem = Problem.create(graph, six_ops().machine)
+    assert len(set(problem.groups.tolist())) == 1
+    assert CoarseProblem.like(problem).groups.tolist() == [0, 0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("placer", [RnnBased(hidden=4, updates=3), PlacetoCoarse(episodes=2)])
+def test_baselines_of_hsdag_place_its_nodes_whole(placer: Placer, uncompiled: None) -> None:
+    problem = six_ops()
+    nodes = CoarseProblem.like(problem).groups
+    found: list[NDArray[np.int32]] = []
+
+    def judge(devices: NDArray[np.int32]) -> Scores:
+        found.extend(devices)
+        return Simulator(problem)(devices)
+
+    placer.place(problem, Search(problem, judge, max_evaluations=12))
+    devices = np.array(found)
+    assert len(set(nodes.tolist())) == 2
+    for node in range(2):
+        assert (np.ptp(devices[:, nodes == node], axis=1) == 0).all()
+    assert (devices[:, nodes == 0][:, 0] != devices[:, nodes == 1][:, 0]).any()
 
 
 def test_operations_have_shapes_producers_and_readers() -> None:

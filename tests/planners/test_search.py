@@ -27,8 +27,16 @@ ALIKE = {"carry": False, "dropout": 0.0, "steps": 100}
 """HSDAG's network is run once for so many placements: without what differs between them."""
 AS_RELEASED = ("hdp_tf_release", "hsdag_released")
 """Known not to learn (docs/planners.md)."""
-SLOWER = {"colocrl": 0.003, "post": 0.03, "post_tuned": 0.03}
+SLOWER = {"colocrl": 0.003, "rnn_based": 0.003, "post": 0.03, "post_tuned": 0.03}
 """Rates on so few operations, where each decides more than one of hundreds of groups does."""
+POLICIES = {
+    "gdp": "planners.gdp",
+    "hsdag": "planners.hsdag",
+    "hsdag_tuned": "planners.hsdag",
+    "placeto": "planners.placeto",
+    "placeto_coarse": "planners.placeto",
+}
+"""Whose policy is traced once for all seeds, and where it is made."""
 
 
 def planner(name: str, **change: object) -> Placer:
@@ -49,8 +57,8 @@ def test_finds_the_optimum_within_400_placements_from_five_seeds(
     made = planner(name, learning_rate=rate, groups=64)
     settings = made._settings() if isinstance(made, ColocRL) else made
     train = Trainer(settings, problem) if isinstance(settings, HDP) else made.place
-    if name in ("gdp", "placeto"):
-        home = sys.modules[type(made).__module__]
+    if name in POLICIES:
+        home = sys.modules[POLICIES[name]]
         monkeypatch.setattr(home, "Policy", Shared(vars(home)["Policy"]))
     for seed in range(5):
         placement = train(problem, Search(problem, judge, seed, max_evaluations=400))

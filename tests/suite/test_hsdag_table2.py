@@ -46,18 +46,34 @@ def test_ours_stands_beside_the_published_and_the_bound(tmp_path: Path) -> None:
     assert in_turn["HSDAG over it"] == "+12.0 %"
     assert beside["GPU-only [1]"] == "2.770 (2.77, x1.00)"
     assert beside["HSDAG over it"] == "missing"
-    assert page.sections[2].rows[2] == ("BERT", "6.57", "2.84", "OOM")
+    assert in_turn["OpenVINO-CPU [4]"] == "missing (6.57)"
+    assert in_turn["RNN-based [3]"] == "missing (OOM)"
     assert (page.found, page.expected) == (5, len(load_grids("hsdag_table2").jobs))
     assert any("semantics `hetero`" in note for note in page.notes)
 
 
-def test_the_printed_speedups_follow_from_the_printed_seconds() -> None:
+def test_the_optimum_is_said_where_it_is_proven(tmp_path: Path) -> None:
+    bound = {"lower_bound": 0.00277, "bound_kind": "min_cut", "semantics": "hetero"}
+    for each in (one("gpu_only", 0.00277, **bound), one("hsdag", 0.00275, **bound)):
+        write_record(each, None, Cell(**each["cell"]).path(tmp_path))
+    page = table(load_records(tmp_path), load_published())
+    (proven,) = (note for note in page.notes if "proven optimum" in note)
+    assert "everything on the GPU is the proven optimum of BERT." in proven
+
+
+@pytest.mark.parametrize(("number", "unexplained"), [("2", set()), ("3", {"without_structure"})])
+def test_the_printed_speedups_follow_from_the_printed_seconds(
+    number: str, unexplained: set[str]
+) -> None:
     """All are over CPU-only, cut off rather than rounded in places."""
     everything = load_published()
-    frame = everything[(everything["paper"] == "HSDAG") & (everything["table"] == "2")]
-    for task, rows in frame[frame["status"] == "ok"].groupby("task"):
+    frame = everything[(everything["paper"] == "HSDAG") & (everything["table"] == number)]
+    odd = set()
+    for _, rows in frame[frame["status"] == "ok"].groupby("task"):
         value = rows.set_index("column")["value"]
         for column in value.index:
             if f"{column}_speedup" in value:
                 expected = 100 * (1 - value[column] / value["cpu_only"])
-                assert value[f"{column}_speedup"] == pytest.approx(expected, abs=0.1), task
+                if value[f"{column}_speedup"] != pytest.approx(expected, abs=0.14):
+                    odd.add(column)
+    assert odd == unexplained

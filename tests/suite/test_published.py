@@ -63,6 +63,10 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("Post", "claims", 3),
         ("GDP", "1", 87),
         ("HSDAG", "2", 42),
+        ("HSDAG", "3", 30),
+        ("HSDAG", "4", 9),
+        ("HSDAG", "5", 9),
+        ("HSDAG", "6", 11),
     ],
 )
 def test_every_cell_is_there_once(paper, table, count):

@@ -15,12 +15,15 @@ from suite.formats.machine_toml import PARTS
 Entries = dict[str, str | int | float]
 
 
-def machine_toml(name: str, profile: HostProfile, source: str, dispatch: str) -> str:
-    """The machine as a TOML file; its ``op_times`` are in a folder of its name."""
+def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -> str:
+    """The machine as a TOML file; its ``op_times`` are in a folder of its name.
+
+    ``rules``: what else the file says of how a step runs there, such as ``dispatch``.
+    """
     machine, figures = profile.machine, profile.devices
     lines = [f"# repeated measurements differ by {profile.disagreement:.1%} (median)"]
     lines += [f"name = {json.dumps(name)}", f"source = {json.dumps(source)}"]
-    lines += [f"op_times = {json.dumps(f'{name}-ops')}", f"dispatch = {json.dumps(dispatch)}"]
+    lines += _lines({"op_times": f"{name}-ops", **rules})
     lines += ["", "[origin]", *_lines(dict.fromkeys(PARTS, "measured"))]
     spreads = profile.device_spreads
     for device, found, spread in zip(machine.devices, figures, spreads, strict=True):
