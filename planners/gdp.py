@@ -80,7 +80,7 @@ class GDP:
     policy: str = field(default="", metadata=POLICY_FILE)
     """Policy file (``placebench train``) to start from, with the settings of its network. With 0
     updates every node goes to its likeliest device: one forward pass, nothing is evaluated."""
-    least_entropy: float = 0.5
+    least_entropy: float = 0.75
     """Share of the largest entropy that such a policy's choices have at least, on average, when it
     is fine-tuned: its logits are divided by what that takes. One that has become certain learns
     nothing more. Not in the paper."""

@@ -76,7 +76,7 @@ class Trained(Generic[P]):
 
 def weights_of(variables: Sequence[Variable]) -> dict[str, NDArray[np.float32]]:
     """Weights by position."""
-    return {str(i): np.array(variable, np.float32) for i, variable in enumerate(variables)}
+    return {str(i): variable.numpy().astype(np.float32) for i, variable in enumerate(variables)}
 
 
 def _settings(planner: P, network: Sequence[str], found: Policy) -> dict[str, object]:
