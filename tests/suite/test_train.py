@@ -19,7 +19,7 @@ from suite.core.errors import InputError
 from suite.formats.interchange import write_graph
 from suite.formats.policy_file import Policy
 from suite.report.load_records import load_records
-from suite.report.tables._policies import seen_mark, seen_note
+from suite.report.policies import seen_mark, seen_note
 
 GRID = """
 machine = "k40"

@@ -12,6 +12,7 @@ from suite.report.metrics import metric
 from suite.report.outcome import word
 from suite.report.plot_style import FAILED, OURS, PUBLISHED
 from suite.report.plots._panels import panels
+from suite.report.policies import seen_mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,14 +50,17 @@ def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
         if ours.values:
             ax.bar(x - shift, ours.median, BAR, color=OURS)
             ax.plot([x - shift] * 2, [ours.values[0], ours.values[-1]], color="black", lw=1.2)
-            top, text = ours.values[-1], SECONDS.format(ours.median)
+            seen = seen_mark(comparison.of_cell(row, placer)).replace(" ", "\n", 1)
+            top, text = ours.values[-1], SECONDS.format(ours.median) + seen
             ax.text(x - shift, top, text, fontsize=6, ha="center", va="bottom")
         else:
             colour = OURS if ours.status == "oom" else FAILED
             kind = ax.get_xaxis_transform()
-            ax.text(x - shift, 0.03, word(ours.status), transform=kind, rotation=90, color=colour)
+            told = {"rotation": 90, "color": colour, "ha": "center", "fontsize": 8}
+            ax.text(x - shift, 0.03, word(ours.status), transform=kind, **told)
     ax.set_title(f"{row.label}, {row.gpus} GPUs")
     ax.set_ylabel(f"{SECONDS.label}, {SECONDS.unit}")
     ax.set_xticks(range(len(names)), names, fontsize=7.5)
+    ax.set_xlim(-0.6, len(names) - 0.4)
     ax.grid(False, axis="x")
     ax.margins(y=0.15)

@@ -12,7 +12,7 @@ import pandas as pd
 from suite.report import agreement
 from suite.report.comparison import Comparison, Pairs
 from suite.report.outcome import ratio, word
-from suite.report.tables._policies import seen_note
+from suite.report.policies import seen_note
 from suite.report.tables._sections import fullest
 
 

@@ -16,11 +16,11 @@ from suite.report.gdp import (
 )
 from suite.report.metrics import metric
 from suite.report.outcome import beside
+from suite.report.policies import policies_section, seen_mark
 from suite.report.table import PrintedCell, Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import long_form
 from suite.report.tables._intervals import seed_intervals
-from suite.report.tables._policies import policies_section, seen_mark
 
 SECONDS = metric("step_time")
 GRIDS = HOLDOUT.grids

@@ -8,11 +8,11 @@ from suite.report.comparison import Comparison, Row
 from suite.report.gdp import BATCH, printed_table
 from suite.report.metrics import metric
 from suite.report.outcome import NOT_GIVEN
+from suite.report.policies import policies_section
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import Entry, long_form
 from suite.report.tables._gains import Gain, over_new
-from suite.report.tables._policies import policies_section
 
 SECONDS = metric("step_time")
 GRIDS = BATCH.grids
