@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planners.policy_gradient.reinforce import Reinforce
-from suite.core.errors import BudgetExhausted
+from suite.core.errors import BudgetExhausted, InputError
 from suite.search.training import Training
 
 
@@ -14,7 +14,7 @@ class Lesson(Reinforce):
 
     def step(self) -> bool:
         """Make one update; False when there is nothing left to make it with."""
-        if self.update >= self.updates or "diverged" in self.search.notes:
+        if self.update >= self.updates:
             return False
         try:
             self._step()
@@ -30,12 +30,14 @@ class Lesson(Reinforce):
 def learn_in_turn(lessons: Sequence[Lesson], training: Training) -> None:
     """Update on one graph after the other until each has spent its budget or its updates.
 
-    A gradient that overflows ends the training, since the weights are those of all. Raises
-    BudgetExhausted when no budget allows one update.
+    Raises BudgetExhausted when no budget allows one update, InputError when a gradient overflows.
     """
     learning = list(lessons)
-    while learning and not any("diverged" in lesson.search.notes for lesson in lessons):
-        learning = [lesson for lesson in learning if lesson.step()]
+    while learning := [lesson for lesson in learning if lesson.step()]:
+        for lesson in learning:
+            if "diverged" in lesson.search.notes:
+                name = lesson.search.problem.graph.name
+                raise InputError(f"the gradient overflowed on {name}; lower the learning_rate")
         training.checkpoint(lessons)
     if not any(lesson.update for lesson in lessons):
         raise BudgetExhausted("no graph's budget allows one update; give more evaluations")

@@ -54,15 +54,16 @@ class Trained(Generic[P]):
                 f"policy {planner.policy} is one of {found.planner}, not of {name}; name"
                 f" {found.planner}, or train another"
             )
-        count = problem.machine.n_devices
-        if count not in found.devices:
-            known = " or ".join(map(str, found.devices))
+        here = len(problem.machine.cpus), len(problem.machine.gpus)
+        if here not in found.devices:
             raise InputError(
-                f"policy {planner.policy} was trained with {known} devices, CPUs included, and"
-                f" {problem.machine.name} has {count}; choose --gpus or another policy"
+                f"policy {planner.policy} was trained with {_devices(*found.devices)}, here are"
+                f" {_devices(here)}; choose --gpus or another policy"
             )
         settings = replace(planner, **_settings(planner, network, found))  # type: ignore[type-var]
-        return cls(settings, found.vocabulary, max(found.devices), found.weights, planner.policy)
+        return cls(
+            settings, found.vocabulary, max(map(sum, found.devices)), found.weights, planner.policy
+        )
 
     def put_into(self, variables: Sequence[Variable]) -> None:
         """Set weights; InputError where their number or their shapes are others."""
@@ -89,6 +90,10 @@ def _settings(planner: P, network: Sequence[str], found: Policy) -> dict[str, ob
                 f"policy {planner.policy} has {name} {there}, not {asked}; leave {name} out"
             )
     return {name: found.settings[name] for name in network if name in found.settings}
+
+
+def _devices(*found: tuple[int, int]) -> str:
+    return " or ".join(f"{cpus} CPU and {gpus} GPU" for cpus, gpus in found)
 
 
 def _name(planner: Planner) -> str:

@@ -197,9 +197,8 @@ def policy_of(job: Job) -> Record | None:
     path = policy_path(make_placer(job.placer, job.parameters))
     if path is None:
         return None
-    policy, cell = Policy.load(path), job.cell
-    graph = timed_graph(cell.task, cell.machine, job.graph_file).fingerprint
-    return policy.about() | {"seen": policy.trained_on(graph)}
+    graph = timed_graph(job.cell.task, job.cell.machine, job.graph_file)
+    return Policy.load(path).about(graph.fingerprint)
 
 
 def _about(problem: Problem, semantics: str) -> Record:

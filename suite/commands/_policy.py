@@ -48,10 +48,7 @@ def policy_json(placer: object, graph: OpGraph) -> dict[str, Any] | None:
     from suite.search.training import policy_path
 
     path = policy_path(placer)
-    if path is None:
-        return None
-    policy = Policy.load(path)
-    return policy.about() | {"seen": policy.trained_on(graph.fingerprint)}
+    return None if path is None else Policy.load(path).about(graph.fingerprint)
 
 
 def policy_text(found: dict[str, Any]) -> str:

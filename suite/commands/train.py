@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = lessons_of(grid, arguments.placer, *tasks, arguments.gpus, arguments.evaluations)
     output.parent.mkdir(parents=True, exist_ok=True)
     remove_parts(output.parent)
+    # One trace a graph is as few as there can be; TensorFlow takes that for a mistake.
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     with prepared(list(jobs), output.parent, 0):
         COMPILE_TIME.announce(FIRST_USE)
         with Display() as display:

@@ -36,7 +36,7 @@ class Lesson:
     """The machine's name."""
     gpus: int
     devices: int
-    """Number of devices."""
+    """Number of devices, CPUs included."""
     devices_fingerprint: str
     """Of the machine with that many GPUs."""
     evaluations: int
@@ -86,20 +86,17 @@ class Policy:
         }
 
     @property
-    def devices(self) -> tuple[int, ...]:
-        """The numbers of devices that it was trained with, ascending."""
-        return tuple(sorted({lesson.devices for lesson in self.lessons}))
+    def devices(self) -> tuple[tuple[int, int], ...]:
+        """The numbers of CPUs and of GPUs that it was trained with, ascending."""
+        return tuple(sorted({(one.devices - one.gpus, one.gpus) for one in self.lessons}))
 
-    def trained_on(self, graph: str) -> bool:
-        """Whether a graph with this fingerprint is one of its lessons."""
-        return any(lesson.graph == graph for lesson in self.lessons)
-
-    def about(self) -> dict[str, Any]:
-        """What it is, for records: fit for JSON."""
+    def about(self, graph: str) -> dict[str, Any]:
+        """What it is to a graph with this fingerprint, for its record: fit for JSON."""
         return {
             **{"digest": self.digest, "planner": self.planner},
             **{"seed": self.seed, "code": self.code},
             "trained_on": [asdict(lesson) for lesson in self.lessons],
+            "seen": any(lesson.graph == graph for lesson in self.lessons),
         }
 
     def save(self, path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_policy_is_the_same_bit_for_bit_when_trained_again_and_when_read(
     assert made[0].digest == made[1].digest
     made[0].save(path)
     read = Policy.load(path)
-    assert (read.digest, read.devices) == (made[0].digest, (2, 3))
+    assert (read.digest, read.devices) == (made[0].digest, ((0, 2), (1, 2)))
     for key, array in made[0].weights.items():
         np.testing.assert_array_equal(read.weights[key], array)
     for problem in problems:
@@ -140,6 +140,11 @@ def test_a_budget_below_one_update_is_refused() -> None:
         GDP(**SMALL).train(lessons)
 
 
+def test_a_gradient_that_overflows_ends_a_training() -> None:
+    with pytest.raises(InputError, match="overflowed on six; lower the learning_rate"):
+        GDPTuned(**SMALL, imitation=1e39).train(training([six_ops()]))
+
+
 def test_a_type_that_was_not_in_training_has_an_embedding_of_zeros(file: Path) -> None:
     problem = six_ops()
     graph = problem.graph
@@ -161,8 +166,8 @@ def collapsed(file: Path, path: Path, device: int) -> Path:
     """The same policy, but certain that everything belongs on one device."""
     made = Policy.load(file)
     weights = dict(made.weights)
-    at = next(k for k, v in weights.items() if v.shape == (made.devices[-1],))
-    weights[at] = np.where(np.arange(made.devices[-1]) == device, 500, 0).astype(np.float32)
+    at = next(k for k, v in weights.items() if v.shape == (3,))
+    weights[at] = np.where(np.arange(3) == device, 500, 0).astype(np.float32)
     replace(made, weights=weights).save(path)
     return path
 
@@ -219,7 +224,8 @@ def test_what_does_not_fit_is_refused_in_one_line(file: Path, tmp_path: Path) ->
         assert "\n" not in str(refused.value)
         return str(refused.value)
 
-    assert "3 devices, CPUs included, and" in refusal("gdp", file, six_ops(cpu=None))
+    refused = refusal("gdp", file, six_ops(cpu=None))
+    assert "trained with 1 CPU and 2 GPU, here are 0 CPU and 2 GPU" in refused
     assert "is one of gdp, not of gdp_tuned" in refusal("gdp_tuned", file, six_ops())
     assert "has width 6, not 8; leave width out" in refusal("gdp", file, six_ops(), width=8)
     assert "there is no policy" in refusal("gdp", tmp_path / "none.npz", six_ops())

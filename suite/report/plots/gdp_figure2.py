@@ -56,8 +56,8 @@ def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
         else:
             colour = OURS if ours.status == "oom" else FAILED
             kind = ax.get_xaxis_transform()
-            told = {"rotation": 90, "color": colour, "ha": "center", "fontsize": 8}
-            ax.text(x - shift, 0.03, word(ours.status), transform=kind, **told)
+            told = ax.text(x - shift, 0.03, word(ours.status), transform=kind, color=colour)
+            told.set(rotation=90, ha="center", fontsize=8)
     ax.set_title(f"{row.label}, {row.gpus} GPUs")
     ax.set_ylabel(f"{SECONDS.label}, {SECONDS.unit}")
     ax.set_xticks(range(len(names)), names, fontsize=7.5)
