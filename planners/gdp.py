@@ -30,7 +30,7 @@ from planners.policy_gradient.checks import check_counts, check_positive
 from planners.policy_gradient.ppo import draw, mean_entropy, mean_gain, softening
 from planners.policy_gradient.reinforce import Reinforce, Sample
 from planners.policy_gradient.rewards import Baseline, Credit, minus_root
-from planners.policy_gradient.trained import Trained, weights_of
+from planners.policy_gradient.trained import Trained, best_in_training, weights_of
 from suite.core.arrays import Bools, Floats, Ints
 from suite.core.errors import InputError
 from suite.core.placement import Placement
@@ -80,6 +80,8 @@ class GDP:
     policy: str = field(default="", metadata=POLICY_FILE)
     """Policy file (``placebench train``) to start from, with the settings of its network. With 0
     updates every node goes to its likeliest device: one forward pass, nothing is evaluated."""
+    remembered: bool = False
+    """With 0 updates: the best placement that the policy met of this graph while it was trained."""
     least_entropy: float = 0.75
     """Share of the largest entropy that such a policy's choices have at least, on average, when it
     is fine-tuned: its logits are divided by what that takes. One that has become certain learns
@@ -101,6 +103,8 @@ class GDP:
             raise InputError(f"width {self.width} is no multiple of {self.heads} heads")
         if self.updates < (not self.policy):
             raise InputError(f"updates is {self.updates}; give >= 1, or a policy")
+        if self.remembered and (self.updates or not self.policy):
+            raise InputError("remembered goes with a policy and 0 updates")
         if not 0 <= self.least_entropy < 1:
             raise InputError(f"least_entropy is {self.least_entropy}; give a share below 1")
 
@@ -108,13 +112,16 @@ class GDP:
         """Return the fastest placement found that fits in memory, else one that does not.
 
         Raises BudgetExhausted when the budget does not allow one update, NativeCrash when METIS
-        fails at parts, InputError for a policy file that does not fit.
+        fails at parts, InputError for a policy file that does not fit, Unsupported when it should
+        remember a graph that it was not trained on.
         """
         graph = ClassGraph(problem)
         if not graph.count:
             return Placement.of(problem, np.zeros(0, np.int32))
         if not self.policy:
             return self._search(Networks.of([graph], self, search.rng), graph, search)
+        if self.remembered:
+            return best_in_training(self.policy, problem, search)
         learned = Trained.load(self, self.NETWORK, problem)
         networks = Networks(learned.settings, learned.vocabulary, learned.devices, search.rng)
         learned.put_into(networks.variables)
@@ -238,13 +245,7 @@ class Policy:
         condition: Tensor = tf.ones([])
         if self.settings.superposition:
             condition = 2 * tf.sigmoid(networks.conditioner(x))
-        if networks.layers:
-            cut = self.segments.cut
-            weight = cut(condition) if self.settings.superposition else condition
-            x = cut(x)
-            for layer in networks.layers:
-                x = layer(x, weight, self.segments.mask)
-            x = self.segments.joined(x)
+        x = self.segments.through(networks.layers, x, condition)
         logits = self.settings.scale(networks.head(condition * normalised(x)))
         back: Tensor = tf.gather(logits[:, : self.graph.devices], np.argsort(self.order))
         return back
@@ -252,8 +253,7 @@ class Policy:
     def likeliest(self) -> NDArray[np.int32]:
         """int32[ops]: every node on the device that is likeliest for it."""
         chosen = np.argmax(self._chances().numpy(), axis=1)
-        placed: NDArray[np.int32] = self.graph.placed(chosen[None, self.part_of])[0]
-        return placed
+        return np.asarray(self.graph.placed(chosen[None, self.part_of])[0], np.int32)
 
     def soften(self, share: float) -> float:
         """Divide the logits until the mean entropy is so much of the largest; return by what.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,18 +21,24 @@ class Segments:
         self.segments = -(-count // self.size)
         self.mask = _mask(count, self.segments, self.size)
 
-    def cut(self, rows: Tensor) -> Tensor:
+    def through(self, layers: Sequence[Layer], rows: Tensor, condition: Tensor) -> Tensor:
+        """Rows float32[count, width] through layers; ``condition`` is of their shape, or 1."""
+        if not layers:
+            return rows
+        weight = self._cut(condition) if condition.shape.rank else condition
+        x = self._cut(rows)
+        for layer in layers:
+            x = layer(x, weight, self.mask)
+        whole: Tensor = tf.reshape(x, [-1, x.shape[2]])[: self.count]
+        return whole
+
+    def _cut(self, rows: Tensor) -> Tensor:
         """float32[segments, size, width] of float32[count, width]."""
         missing = self.segments * self.size - self.count
         filled: Tensor = tf.reshape(
             tf.pad(rows, [[0, missing], [0, 0]]), [self.segments, self.size, rows.shape[1]]
         )
         return filled
-
-    def joined(self, x: Tensor) -> Tensor:
-        """float32[count, width] of float32[segments, size, width]."""
-        whole: Tensor = tf.reshape(x, [-1, x.shape[2]])[: self.count]
-        return whole
 
 
 def _mask(count: int, segments: int, size: int) -> NDArray[np.float32]:

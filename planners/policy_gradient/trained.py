@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planners.nn.tensor import Variable
-from suite.core.errors import InputError
+from suite.core.errors import InputError, Unsupported
+from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.policy_file import Policy
+from suite.search.placer import Search
 
 
 class Planner(Protocol):
@@ -73,6 +75,25 @@ class Trained(Generic[P]):
             raise InputError(f"policy {self.path} has other weights; train it again")
         for variable, array in zip(variables, stored, strict=True):
             variable.assign(array)
+
+
+def best_in_training(path: str, problem: Problem, search: Search) -> Placement:
+    """The fastest placement that fits in memory which a policy met while it was trained.
+
+    Raises Unsupported where it was not trained on this graph and machine, or nothing fitted;
+    InputError for a bad file.
+    """
+    found = Policy.load(Path(path))
+    known = [(lesson.graph, lesson.devices_fingerprint) for lesson in found.lessons]
+    wanted = problem.graph.fingerprint, problem.machine.fingerprint
+    if wanted not in known:
+        raise Unsupported(f"policy {path} was not trained on this graph and machine")
+    at = known.index(wanted)
+    search.note(evaluations_in_training=found.lessons[at].evaluations)
+    answer = found.answers[at]
+    if answer is None:
+        raise Unsupported(f"policy {path} met no placement of this graph that fits in memory")
+    return Placement.of(problem, answer.astype(np.int32))
 
 
 def weights_of(variables: Sequence[Variable]) -> dict[str, NDArray[np.float32]]:

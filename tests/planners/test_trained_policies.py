@@ -252,3 +252,5 @@ def test_a_file_whose_weights_were_changed_is_damaged(file: Path, tmp_path: Path
 def test_no_updates_without_a_policy_is_refused() -> None:
     with pytest.raises(InputError, match="updates is 0; give >= 1, or a policy"):
         GDP(updates=0)
+    with pytest.raises(InputError, match="remembered goes with a policy and 0 updates"):
+        GDP(remembered=True)

@@ -161,10 +161,8 @@ def test_placers_that_start_from_no_policy_say_so(
 def test_the_best_placement_met_in_training_can_be_asked_for(folder: Path) -> None:
     policy = folder / "without_fan.npz"
     jobs = load_grid(str(folder / "unseen.toml")).jobs
-    asked = {"policy": str(policy)}
-    tiny, unseen = (
-        run(replace(job, placer="best_in_training", parameters=asked))[0] for job in jobs
-    )
+    asked = {"policy": str(policy), "updates": 0, "remembered": True}
+    tiny, unseen = (run(replace(job, parameters=asked))[0] for job in jobs)
     assert tiny["step_time"] == Policy.load(policy).lessons[0].best_time
     assert tiny["policy"]["seen"]
     assert unseen["status"] == "skipped"
