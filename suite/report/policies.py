@@ -29,8 +29,10 @@ def seen_note(records: pd.DataFrame) -> list[str]:
     return [f"**Judged on a graph that the policy was trained on**: {', '.join(names)}."]
 
 
-def policies_section(comparison: Comparison, heads: Mapping[str, str]) -> Section:
-    """The policy behind every cell of some placers."""
+def policies_section(
+    comparison: Comparison, heads: Mapping[str, str], title: str = "The policies"
+) -> tuple[Section, ...]:
+    """The policy behind every cell of some placers; nothing where there is none yet."""
     rows = []
     for row in comparison.rows:
         for placer, head in heads.items():
@@ -38,7 +40,7 @@ def policies_section(comparison: Comparison, heads: Mapping[str, str]) -> Sectio
             known = {policy["digest"]: policy for policy in found if policy}
             rows += [(row.label, head, *_described(policy)) for policy in known.values()]
     header = ("Model", "column", "policy", "trained on", "placements of each", "this graph")
-    return Section("The policies", header, tuple(rows))
+    return (Section(title, header, tuple(rows)),) if rows else ()
 
 
 def _described(policy: Mapping[str, Any]) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         _section("The figure's bars", ours, FIGURE2),
         _section("Not in the paper: changes of ours", ours, FIGURE2_MORE),
         _gains(ours),
-        policies_section(ours, TRANSFERRED),
+        *policies_section(ours, TRANSFERRED),
     )
     data = long_form(ours, [*FIGURE2, *FIGURE2_MORE])
     return Table(TITLE, LEAD, sections, _notes(ours), data, ours.expected, ours.found)

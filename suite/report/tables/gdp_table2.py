@@ -40,7 +40,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     ours = BATCH.beside(records, printed_table(published, "2"), HEADS)
     gains = [_gain(ours, row, new) for row in ours.rows for new in PAIRS]
     heads = {name: head for name, head in HEADS.items() if name in PAIRS}
-    sections = (_main(ours), policies_section(ours, heads))
+    sections = (_main(ours), *policies_section(ours, heads))
     data = long_form(ours, list(HEADS), [_entry(gain, new) for gain, new in _named(gains)])
     return Table(TITLE, LEAD, sections, _notes(ours), data, ours.expected, ours.found)
 

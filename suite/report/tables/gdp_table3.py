@@ -41,7 +41,8 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from all records and all published numbers."""
     parts = {n: _comparison(records, published, n) for n in BATCHES}
     sections = [_batch(ours, n) for n, ours in parts.items()]
-    sections += [_policies(ours, n) for n, ours in parts.items()]
+    for n, ours in parts.items():
+        sections += policies_section(ours, {_placer(n): "batch"}, f"The policy of batch {n}")
     data = pd.concat([_data(ours, n) for n, ours in parts.items()], ignore_index=True)
     expected = {cell for ours in parts.values() for cell in ours.cells}
     missing = {name for ours in parts.values() for name in ours.missing}
@@ -73,11 +74,6 @@ def _batch(ours: Comparison, n: int) -> Section:
         rows.append((f"{row.label} ({row.gpus})", *cells, _gain(ours, row, n).text(outcomes[0])))
     header = ("Model (#devices)", "batch", *OTHERS.values(), "speed-up over the best other")
     return Section(f"Batch {n}", header, tuple(rows))
-
-
-def _policies(ours: Comparison, n: int) -> Section:
-    section = policies_section(ours, {_placer(n): f"batch {n}"})
-    return Section(f"The policy of batch {n}", section.header, section.rows)
 
 
 def _data(ours: Comparison, n: int) -> pd.DataFrame:
