@@ -25,7 +25,7 @@ from planners.nn.graph_sage import GraphNetwork
 from planners.nn.optimizer import Optimizer
 from planners.nn.segments import Layer, Segments, normalised
 from planners.nn.tensor import Tensor, Variable
-from planners.policy_gradient.batch import Lesson, learn_in_turn
+from planners.policy_gradient.batch import InTurn, learn_in_turn
 from planners.policy_gradient.checks import check_counts, check_positive
 from planners.policy_gradient.ppo import draw, mean_entropy, mean_gain, softening
 from planners.policy_gradient.reinforce import Reinforce, Sample
@@ -142,7 +142,7 @@ class GDP:
         graphs = [ClassGraph(search.problem) for search in training.searches]
         networks = Networks.of(graphs, self, training.rng)
         lessons = [
-            Lesson(
+            InTurn(
                 Policy(graph, self.nodes(graph, search.rng), networks),
                 *(search, self.updates, self.reward, self.baseline()),
             )

@@ -9,7 +9,7 @@ from suite.core.errors import BudgetExhausted, InputError
 from suite.search.training import Training
 
 
-class Lesson(Reinforce):
+class InTurn(Reinforce):
     """The search on one of the graphs, an update at a time."""
 
     def step(self) -> bool:
@@ -27,7 +27,7 @@ class Lesson(Reinforce):
         self.search.checkpoint(self._state)
 
 
-def learn_in_turn(lessons: Sequence[Lesson], training: Training) -> None:
+def learn_in_turn(lessons: Sequence[InTurn], training: Training) -> None:
     """Update on one graph after the other until each has spent its budget or its updates.
 
     Raises BudgetExhausted when no budget allows one update, InputError when a gradient overflows.

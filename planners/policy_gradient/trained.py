@@ -14,7 +14,7 @@ from planners.nn.tensor import Variable
 from suite.core.errors import InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
-from suite.formats.policy_file import Policy
+from suite.formats.policy_file import PolicyFile
 from suite.search.placer import Search
 
 
@@ -50,7 +50,7 @@ class Trained(Generic[P]):
         defaults or the file's. InputError where the file is of another planner, of other devices,
         or none.
         """
-        found, name = Policy.load(Path(planner.policy)), _name(planner)
+        found, name = PolicyFile.load(Path(planner.policy)), _name(planner)
         if found.planner != name:
             raise InputError(
                 f"policy {planner.policy} is one of {found.planner}, not of {name}; name"
@@ -83,7 +83,7 @@ def best_in_training(path: str, problem: Problem, search: Search) -> Placement:
     Raises Unsupported where it was not trained on this graph and machine, or nothing fitted;
     InputError for a bad file.
     """
-    found = Policy.load(Path(path))
+    found = PolicyFile.load(Path(path))
     known = [(lesson.graph, lesson.devices_fingerprint) for lesson in found.lessons]
     wanted = problem.graph.fingerprint, problem.machine.fingerprint
     if wanted not in known:
@@ -101,7 +101,7 @@ def weights_of(variables: Sequence[Variable]) -> dict[str, NDArray[np.float32]]:
     return {str(i): variable.numpy().astype(np.float32) for i, variable in enumerate(variables)}
 
 
-def _settings(planner: P, network: Sequence[str], found: Policy) -> dict[str, object]:
+def _settings(planner: P, network: Sequence[str], found: PolicyFile) -> dict[str, object]:
     """The file's settings of the network, unless the planner was asked for others."""
     defaults = {field.name: field.default for field in fields(planner)}  # type: ignore[arg-type]
     for name in network:

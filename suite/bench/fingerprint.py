@@ -11,7 +11,7 @@ from suite.bench.record import FORMAT
 from suite.core.arrays import digest
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
-from suite.formats.policy_file import Policy
+from suite.formats.policy_file import PolicyFile
 from suite.search.placer import Placer
 from suite.search.registry import make_placer
 from suite.search.training import policy_field, policy_path
@@ -40,7 +40,7 @@ def fingerprint(job: Job) -> str:
     # What came later counts where it is used: older records keep their fingerprints.
     policy = policy_path(placer)
     if policy is not None:
-        settings["policy"] = Policy.load(policy).digest
+        settings["policy"] = PolicyFile.load(policy).digest
     if job.judge is not None:
         settings["judge"] = [asdict(job.judge), recorded_spread(job)]
     if job.measure_top is not None:

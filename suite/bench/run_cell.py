@@ -29,7 +29,7 @@ from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Judge
-from suite.formats.policy_file import Policy
+from suite.formats.policy_file import PolicyFile
 from suite.search.best_answers import BestAnswers, Remembering
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
@@ -198,7 +198,7 @@ def policy_of(job: Job) -> Record | None:
     if path is None:
         return None
     graph = timed_graph(job.cell.task, job.cell.machine, job.graph_file)
-    return Policy.load(path).about(graph.fingerprint)
+    return PolicyFile.load(path).about(graph.fingerprint, job.cell.task)
 
 
 def _about(problem: Problem, semantics: str) -> Record:

@@ -22,7 +22,7 @@ from suite.bench.run_cell import search_of
 from suite.core.arrays import digest
 from suite.core.errors import InputError
 from suite.formats.machine_toml import load_machine
-from suite.formats.policy_file import Lesson, Policy
+from suite.formats.policy_file import Lesson, PolicyFile
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Search
 from suite.search.progress_log import Journal, Progress
@@ -62,8 +62,8 @@ def lessons_of(
         if gpus > there:
             raise InputError(f"{gpus} GPUs are asked for, {kept[0].cell.machine} has {there}")
         kept = [replace(job, cell=replace(job.cell, gpus=gpus)) for job in kept]
-    placer_made = make_placer(kept[0].placer, kept[0].parameters)
-    if policy_path(placer_made) is not None:
+    made = make_placer(kept[0].placer, kept[0].parameters)
+    if policy_path(made) is not None:
         raise InputError(f"{label} starts from a policy; leave that out, or train another placer")
     if evaluations is not None:
         kept = [replace(job, max_evaluations=evaluations) for job in kept]
@@ -119,12 +119,12 @@ def _code(job: Job) -> str:
 
 def checkpoint_path(output: Path) -> Path:
     """Where a training of this policy file that was stopped is taken up."""
-    return output.with_suffix(".checkpoint.npz")
+    return output.with_name(f"{output.name}.checkpoint.npz")
 
 
 def train(
     jobs: Sequence[Job], output: Path, interval: float, listener: Listener | None = None
-) -> tuple[Policy, bool]:
+) -> tuple[PolicyFile, bool]:
     """Train on the jobs' graphs and write the policy; go on where a killed training was.
 
     Its state is saved every ``interval`` seconds beside ``output``. Returns the policy, and whether
@@ -133,7 +133,7 @@ def train(
     """
     identity = identity_of(jobs)
     if output.exists():
-        found = Policy.load(output)
+        found = PolicyFile.load(output)
         if found.identity != identity:
             raise InputError(
                 f"{output} was trained on other graphs, with other settings or by other code; move"
@@ -142,6 +142,9 @@ def train(
         return found, True
     saved = Checkpoint(checkpoint_path(output), identity, interval)
     searches = [search_of(job, problem_of(job), _journal(job, listener)) for job in jobs]
+    for job, search in zip(jobs, searches, strict=True):
+        if not search.problem.graph.n_ops:
+            raise InputError(f"{job.cell.task} has no operations; leave it out, --without")
     placer: Any = make_placer(jobs[0].placer, jobs[0].parameters)
     learned = cast(Learner, placer).train(Training(searches, jobs[0].base_seed, saved))
     policy = _policy(jobs, searches, learned, asdict(placer), identity)
@@ -161,9 +164,9 @@ def _policy(
     learned: Learned,
     settings: dict[str, Any],
     identity: str,
-) -> Policy:
+) -> PolicyFile:
     processor = max(search.clock.processor for search in searches)
-    return Policy(
+    return PolicyFile(
         planner=jobs[0].placer,
         settings=settings,
         vocabulary=learned.vocabulary,

@@ -42,13 +42,13 @@ def placer_with_policy(arguments: argparse.Namespace) -> Any:
     return replace(placer, **{field: str(arguments.policy)}, **updates)
 
 
-def policy_json(placer: object, graph: OpGraph) -> dict[str, Any] | None:
+def policy_json(placer: object, graph: OpGraph, task: str | None) -> dict[str, Any] | None:
     """What the placer's policy is, and whether it was trained on the graph; None without one."""
-    from suite.formats.policy_file import Policy
+    from suite.formats.policy_file import PolicyFile
     from suite.search.training import policy_path
 
     path = policy_path(placer)
-    return None if path is None else Policy.load(path).about(graph.fingerprint)
+    return None if path is None else PolicyFile.load(path).about(graph.fingerprint, task)
 
 
 def policy_text(found: dict[str, Any]) -> str:

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     placer = placer_with_policy(arguments)
     judging, top = judging_of(arguments), measure_top_of(arguments)
     loaded, problem = problem_of(arguments)
-    policy = policy_json(placer, problem.graph)
+    policy = policy_json(placer, problem.graph, loaded.task)
 
     from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
     from suite.bench.first_use import compile_first

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from suite.commands._common import Subparsers, command, count
 
 if TYPE_CHECKING:
-    from suite.formats.policy_file import Policy
+    from suite.formats.policy_file import PolicyFile
 
 EXAMPLES = """  placebench train gdp --placer gdp_tuned --output gdp.npz
   placebench train gdp --placer gdp_tuned --without gnmt_4 --gpus 4 --output without_gnmt_4.npz
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _as_text(policy: Policy) -> str:
+def _as_text(policy: PolicyFile) -> str:
     """Each graph with the best of its placements, then the policy."""
     head = f"{'trained on':20} {'GPUs':>4} {'evaluations':>12} {'best step time':>15}"
     rows = [

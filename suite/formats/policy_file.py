@@ -46,7 +46,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, eq=False)
-class Policy:
+class PolicyFile:
     """What a planner learned on several graphs."""
 
     planner: str
@@ -90,13 +90,16 @@ class Policy:
         """The numbers of CPUs and of GPUs that it was trained with, ascending."""
         return tuple(sorted({(one.devices - one.gpus, one.gpus) for one in self.lessons}))
 
-    def about(self, graph: str) -> dict[str, Any]:
-        """What it is to a graph with this fingerprint, for its record: fit for JSON."""
+    def about(self, graph: str, task: str | None) -> dict[str, Any]:
+        """What it is to a graph with this fingerprint, for its record: fit for JSON.
+
+        ``seen``: it was trained on that graph, or on one of the same task, whose costs may differ.
+        """
         return {
             **{"digest": self.digest, "planner": self.planner},
             **{"seed": self.seed, "code": self.code},
             "trained_on": [asdict(lesson) for lesson in self.lessons],
-            "seen": any(lesson.graph == graph for lesson in self.lessons),
+            "seen": any(graph == one.graph or task == one.task for one in self.lessons),
         }
 
     def save(self, path: Path) -> None:
@@ -110,7 +113,7 @@ class Policy:
             np.savez_compressed(file, **content)
 
     @classmethod
-    def load(cls, path: Path) -> Policy:
+    def load(cls, path: Path) -> PolicyFile:
         """Read one; InputError where the file is not there, no policy, or not whole."""
         try:
             with np.load(path, allow_pickle=False) as data:
@@ -133,7 +136,7 @@ class Policy:
         return policy
 
     @classmethod
-    def _of(cls, head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Policy:
+    def _of(cls, head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> PolicyFile:
         lessons = tuple(Lesson(**lesson) for lesson in head["lessons"])
         weights = {k.removeprefix(_WEIGHTS): v for k, v in arrays.items() if k.startswith(_WEIGHTS)}
         return cls(

@@ -51,6 +51,14 @@ def policy_path(placer: object) -> Path | None:
     return Path(text) if text else None
 
 
+class Saving(Protocol):
+    """What makes the steps of one search."""
+
+    def save(self) -> None:
+        """Hand its state to the search's checkpoint."""
+        ...
+
+
 class Part(Checkpoint):
     """The part of one search in the checkpoint of several: kept in memory, written by Training."""
 
@@ -103,8 +111,8 @@ class Training:
         """Whether it goes on from a checkpoint."""
         return self.saved is not None and self.saved.taken_up
 
-    def checkpoint(self, steps: Sequence[Any]) -> None:
-        """Save all searches, when it is time to; ``steps`` are those whose ``save()`` does it."""
+    def checkpoint(self, steps: Sequence[Saving]) -> None:
+        """Save all searches, when it is time to; ``steps`` are what makes the steps of each."""
         if self.saved is None or not self.saved.due:
             return
         for part, step in zip(self._parts, steps, strict=True):

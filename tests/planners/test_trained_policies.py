@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from six_ops import every_placement, six_ops
 
 from planners.features.class_graph import ClassGraph
-from planners.gdp import GDP, Networks
-from planners.gdp import Policy as Bound
+from planners.gdp import GDP, Networks, Policy
 from planners.gdp_tuned import GDPTuned
 from planners.policy_gradient.ppo import softening
 from planners.policy_gradient.trained import Trained
@@ -21,7 +20,7 @@ from suite.core.errors import BudgetExhausted, InputError
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.core.scores import Scores
-from suite.formats.policy_file import Lesson, Policy
+from suite.formats.policy_file import Lesson, PolicyFile
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Search
 from suite.search.registry import make_placer
@@ -53,7 +52,7 @@ def training(
     return Training(searches, 7, saved)
 
 
-def policy_of(planner: GDP, name: str, lessons: Training) -> Policy:
+def policy_of(planner: GDP, name: str, lessons: Training) -> PolicyFile:
     """Train, and make of it what is saved."""
     learned = planner.train(lessons)
     about = [
@@ -71,7 +70,7 @@ def policy_of(planner: GDP, name: str, lessons: Training) -> Policy:
     ]
     found = tuple(np.asarray(s.best.devices, np.uint8) for s in lessons.searches if s.best)
     settings = vars(planner)
-    return Policy(
+    return PolicyFile(
         name, settings, learned.vocabulary, tuple(about), 7, learned.weights, answers=found
     )
 
@@ -100,7 +99,7 @@ def test_a_policy_is_the_same_bit_for_bit_when_trained_again_and_when_read(
     made = [policy_of(planner(**SMALL), name, training(problems)) for _ in range(2)]
     assert made[0].digest == made[1].digest
     made[0].save(path)
-    read = Policy.load(path)
+    read = PolicyFile.load(path)
     assert (read.digest, read.devices) == (made[0].digest, ((0, 2), (1, 2)))
     for key, array in made[0].weights.items():
         np.testing.assert_array_equal(read.weights[key], array)
@@ -111,7 +110,7 @@ def test_a_policy_is_the_same_bit_for_bit_when_trained_again_and_when_read(
 
 
 def test_training_moves_the_weights_and_finds_something_of_each_graph(file: Path) -> None:
-    made, graphs = Policy.load(file), [ClassGraph(six_ops()), ClassGraph(fan())]
+    made, graphs = PolicyFile.load(file), [ClassGraph(six_ops()), ClassGraph(fan())]
     fresh = Networks.of(graphs, GDP(**SMALL | {"layers": 1}), np.random.default_rng(7)).variables
     moved = [np.abs(made.weights[str(i)] - np.asarray(v)).max() for i, v in enumerate(fresh)]
     assert min(moved) > 0
@@ -158,13 +157,13 @@ def test_a_type_that_was_not_in_training_has_an_embedding_of_zeros(file: Path) -
     assert len(devices) == 6
     learned = Trained.load(planner, GDP.NETWORK, unseen)
     networks = Networks(learned.settings, learned.vocabulary, 3, np.random.default_rng(0))
-    told = Bound(ClassGraph(unseen), np.arange(6), networks).told
+    told = Policy(ClassGraph(unseen), np.arange(6), networks).told
     assert told.types.sum(axis=1).tolist() == [0, 1, 1, 1, 1, 1]
 
 
 def collapsed(file: Path, path: Path, device: int) -> Path:
     """The same policy, but certain that everything belongs on one device."""
-    made = Policy.load(file)
+    made = PolicyFile.load(file)
     weights = dict(made.weights)
     at = next(k for k, v in weights.items() if v.shape == (3,))
     weights[at] = np.where(np.arange(3) == device, 500, 0).astype(np.float32)
@@ -210,7 +209,7 @@ def test_fewer_devices_have_the_first_columns_of_more() -> None:
     networks = Networks.of(graphs, GDP(**SMALL), np.random.default_rng(0))
     for variable in networks.head.variables:
         variable.assign(np.random.default_rng(1).normal(size=variable.shape))
-    three, two = (Bound(graph, np.arange(6), networks).logits().numpy() for graph in graphs)
+    three, two = (Policy(graph, np.arange(6), networks).logits().numpy() for graph in graphs)
     assert three.shape == (6, 3)
     np.testing.assert_array_equal(two, three[:, :2])
 
@@ -246,7 +245,7 @@ def test_a_file_whose_weights_were_changed_is_damaged(file: Path, tmp_path: Path
     arrays["weights/0"] = arrays["weights/0"] + 1
     np.savez(tmp_path / "other.npz", **arrays)
     with pytest.raises(InputError, match="damaged: its digest is another one"):
-        Policy.load(tmp_path / "other.npz")
+        PolicyFile.load(tmp_path / "other.npz")
 
 
 def test_no_updates_without_a_policy_is_refused() -> None:

@@ -17,7 +17,7 @@ from suite.bench.run_cell import run
 from suite.bench.train import checkpoint_path, lessons_of
 from suite.core.errors import InputError
 from suite.formats.interchange import write_graph
-from suite.formats.policy_file import Policy
+from suite.formats.policy_file import PolicyFile
 from suite.report.load_records import load_records
 from suite.report.policies import seen_mark, seen_note
 
@@ -84,7 +84,7 @@ def test_another_policy_is_not_written_over(
 
 
 def test_a_policy_says_what_it_is_of(folder: Path) -> None:
-    policy = Policy.load(folder / "without_fan.npz")
+    policy = PolicyFile.load(folder / "without_fan.npz")
     [lesson] = policy.lessons
     [job] = lessons_of(load_grid(str(folder / "mine.toml")), None, without=["fan"])
     assert (lesson.task, lesson.machine, lesson.gpus, lesson.devices) == ("tiny", "k40", 2, 3)
@@ -93,6 +93,9 @@ def test_a_policy_says_what_it_is_of(folder: Path) -> None:
     assert len(policy.code) == len(policy.identity) == len(lesson.graph) == 16
     assert policy.settings["width"] == 6
     assert job.cell.task == "tiny"
+    # A graph of the same task whose costs are others counts as seen, too.
+    asked = [(lesson.graph, None), ("other", "tiny"), ("other", "fan"), ("other", None)]
+    assert [policy.about(*one)["seen"] for one in asked] == [True, True, False, False]
 
 
 def test_records_say_whether_their_graph_was_trained_on(folder: Path) -> None:
@@ -118,7 +121,7 @@ def test_the_content_of_a_policy_is_part_of_a_cell_and_its_name_is_not(folder: P
     other.write_bytes(path.read_bytes())
     moved = replace(job, parameters={**job.parameters, "policy": str(other)})
     assert fingerprint(moved) == before
-    replace(Policy.load(path), seed=5).save(other)
+    replace(PolicyFile.load(path), seed=5).save(other)
     assert fingerprint(moved) != before
 
 
@@ -163,7 +166,7 @@ def test_the_best_placement_met_in_training_can_be_asked_for(folder: Path) -> No
     jobs = load_grid(str(folder / "unseen.toml")).jobs
     asked = {"policy": str(policy), "updates": 0, "remembered": True}
     tiny, unseen = (run(replace(job, parameters=asked))[0] for job in jobs)
-    assert tiny["step_time"] == Policy.load(policy).lessons[0].best_time
+    assert tiny["step_time"] == PolicyFile.load(policy).lessons[0].best_time
     assert tiny["policy"]["seen"]
     assert unseen["status"] == "skipped"
     assert "not trained on this graph" in unseen["reason"]
