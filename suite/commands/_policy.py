@@ -28,6 +28,7 @@ def placer_with_policy(arguments: argparse.Namespace) -> Any:
     """Make the placer that the arguments name; InputError where it takes no policy file."""
     from dataclasses import replace
 
+    from suite.formats.policy_file import PolicyFile
     from suite.search.training import policy_field
 
     placer = placer_of(arguments)
@@ -36,6 +37,7 @@ def placer_with_policy(arguments: argparse.Namespace) -> Any:
     if arguments.placer is None or (field := policy_field(placer)) is None:
         named = arguments.placer or "a search"
         raise InputError(f"{named} starts from no policy; name the placer that it was trained for")
+    PolicyFile.load(arguments.policy)  # a bad one is told before the model is captured: minutes
     budget = arguments.evaluations is not None or arguments.seconds is not None
     asked = any(pair.partition("=")[0].strip() == "updates" for pair in arguments.set)
     updates = {} if budget or asked else {"updates": 0}

@@ -22,6 +22,8 @@ from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 
 FORMAT = "placebench-policy-1"
+_BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError)
+"""What reading something else, or half of it, raises."""
 _HEAD, _WEIGHTS, _ANSWERS = "head", "weights/", "answers/"
 
 
@@ -121,17 +123,17 @@ class PolicyFile:
             head = json.loads(str(arrays.pop(_HEAD)))
             if head.pop("format") != FORMAT:
                 raise ValueError("another format")
-            policy = cls._of(head, arrays)
+            policy, known = cls._of(head, arrays), head["digest"]
         except FileNotFoundError:
             raise InputError(
                 f"there is no policy {path}; `placebench train` makes one, see its --help"
             ) from None
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        except (*_BROKEN, OSError, zipfile.BadZipFile) as error:
             why = " ".join(str(error).split())
             raise InputError(
                 f"{path} is no policy of `placebench train` ({why}); train it again"
             ) from None
-        if policy.digest != head["digest"]:
+        if policy.digest != known:
             raise InputError(f"{path} is damaged: its digest is another one; train it again")
         return policy
 

@@ -234,6 +234,8 @@ def test_what_does_not_fit_is_refused_in_one_line(file: Path, tmp_path: Path) ->
     pickled = tmp_path / "pickled.npz"
     np.savez(pickled, head=np.array([{"format": "x"}], object))
     assert "is no policy of `placebench train`" in refusal("gdp", pickled, six_ops())
+    np.savez(pickled, head=np.array("[]"))
+    assert "is no policy of `placebench train`" in refusal("gdp", pickled, six_ops())
     whole = file.read_bytes()
     text.write_bytes(whole[: len(whole) // 2])
     assert "is no policy of `placebench train`" in refusal("gdp", text, six_ops())
