@@ -1,34 +1,43 @@
 """GDP (Zhou et al., GDP: Generalized Device Placement for Dataflow Graphs, arXiv 1910.01578, 2019).
 
-A graph network tells each operation's surroundings, a Transformer-XL without positions looks at all
-operations and gives each its devices' chances at once, PPO trains both. The file follows the paper:
-the settings; the graph network (section 3.1); the placer with its segments and superposition
-(sections 3.2 and 3.3); PPO (section 3). An operation is a colocation class here
-(planners/features/class_graph.py), so that no placement can violate a colocation.
+A graph network (section 3.1, planners/nn/graph_sage.py) tells each operation's surroundings, a
+Transformer-XL without positions looks at all operations and gives each its devices' chances, PPO
+trains both: on one graph, or on several, for others that it has not seen. The file follows the
+paper: the settings; the placer with its segments and superposition (sections 3.2 and 3.3); PPO
+(section 3). An operation is a colocation class here (planners/features/class_graph.py), so that no
+placement can violate a colocation.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planners.features.class_graph import ClassGraph
-from planners.features.tables import output_shapes, standard
+from planners.features.typed_graph import TypedGraph, type_names, vocabulary_of
 from planners.nn.backend import tf, threads
+from planners.nn.dense import Dense
+from planners.nn.graph_sage import GraphNetwork
 from planners.nn.optimizer import Optimizer
+from planners.nn.segments import Layer, Segments, normalised
 from planners.nn.tensor import Tensor, Variable
-from planners.nn.weights import glorot, zeros
+from planners.policy_gradient.batch import InTurn, learn_in_turn
 from planners.policy_gradient.checks import check_counts, check_positive
+from planners.policy_gradient.ppo import draw, mean_entropy, mean_gain, softening
 from planners.policy_gradient.reinforce import Reinforce, Sample
 from planners.policy_gradient.rewards import Baseline, Credit, minus_root
+from planners.policy_gradient.trained import Trained, best_in_training, weights_of
 from suite.core.arrays import Bools, Floats, Ints
 from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.search.placer import Search
+from suite.search.training import POLICY_FILE, Learned, Training
 
 
 @dataclass(frozen=True)
@@ -68,30 +77,79 @@ class GDP:
     """Adam's."""
     failing_reward: float = -10.0
     """Reward of a placement that is out of memory (printed)."""
+    policy: str = field(default="", metadata=POLICY_FILE)
+    """Policy file (``placebench train``) to start from, with the settings of its network. With 0
+    updates every node goes to its likeliest device: one forward pass, nothing is evaluated."""
+    remembered: bool = False
+    """With 0 updates: the best placement that the policy met of this graph while it was trained."""
+    least_entropy: float = 0.75
+    """Share of the largest entropy that such a policy's choices have at least, on average, when it
+    is fine-tuned: its logits are divided by what that takes. One that has become certain learns
+    nothing more. Not in the paper."""
+    NETWORK: ClassVar[tuple[str, ...]] = (
+        *("type_embedding", "outputs", "dimensions", "width", "hops", "layers", "heads"),
+        *("segment", "superposition"),
+    )
+    """The settings that weights depend on."""
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing (InputError)."""
         check_counts(self, "type_embedding", "outputs", "dimensions", "width", "hops", "heads")
-        check_counts(self, "segment", "samples", "updates", "epochs")
+        check_counts(self, "segment", "samples", "epochs")
         check_positive(self, "clip", "learning_rate")
         if self.layers < 0:
             raise InputError(f"layers is {self.layers}; give >= 0")
         if self.width % self.heads:
             raise InputError(f"width {self.width} is no multiple of {self.heads} heads")
+        if self.updates < (not self.policy):
+            raise InputError(f"updates is {self.updates}; give >= 1, or a policy")
+        if self.remembered and (self.updates or not self.policy):
+            raise InputError("remembered goes with a policy and 0 updates")
+        if not 0 <= self.least_entropy < 1:
+            raise InputError(f"least_entropy is {self.least_entropy}; give a share below 1")
 
     def place(self, problem: Problem, search: Search) -> Placement:
-        """Return the fastest placement found that fits in memory, or one that does not if none did.
+        """Return the fastest placement found that fits in memory, else one that does not.
 
         Raises BudgetExhausted when the budget does not allow one update, NativeCrash when METIS
-        fails at parts.
+        fails at parts, InputError for a policy file that does not fit, Unsupported when it should
+        remember a graph that it was not trained on.
         """
         graph = ClassGraph(problem)
         if not graph.count:
             return Placement.of(problem, np.zeros(0, np.int32))
-        part_of = self.nodes(graph, search.rng)
-        policy = Policy(graph, part_of, self, search.rng)
+        if not self.policy:
+            return self._search(Networks.of([graph], self, search.rng), graph, search)
+        if self.remembered:
+            return best_in_training(self.policy, problem, search)
+        learned = Trained.load(self, self.NETWORK, problem)
+        networks = Networks(learned.settings, learned.vocabulary, learned.devices, search.rng)
+        learned.put_into(networks.variables)
+        search.note(unknown_types=sum(t not in learned.vocabulary for t in type_names(graph)))
+        return learned.settings._search(networks, graph, search)
+
+    def _search(self, networks: Networks, graph: ClassGraph, search: Search) -> Placement:
+        policy = Policy(graph, self.nodes(graph, search.rng), networks)
         search.note(nodes=policy.count, threads=threads())
+        if not self.updates:
+            return Placement.of(graph.problem, policy.likeliest())
+        if self.policy:
+            search.note(logits_divided_by=policy.soften(self.least_entropy))
         return Reinforce(policy, search, self.updates, self.reward, self.baseline()).run()
+
+    def train(self, training: Training) -> Learned:
+        """Learn on all graphs, an update on each in turn; the paper has the mean over graphs."""
+        graphs = [ClassGraph(search.problem) for search in training.searches]
+        networks = Networks.of(graphs, self, training.rng)
+        lessons = [
+            InTurn(
+                Policy(graph, self.nodes(graph, search.rng), networks),
+                *(search, self.updates, self.reward, self.baseline()),
+            )
+            for graph, search in zip(graphs, training.searches, strict=True)
+        ]
+        learn_in_turn(lessons, training)
+        return Learned(networks.vocabulary, weights_of(networks.variables))
 
     def nodes(self, graph: ClassGraph, rng: np.random.Generator) -> NDArray[np.int64]:
         """int64[classes]: which decision places each class; every class has its own."""
@@ -126,143 +184,27 @@ class AllTrials(Baseline):
         return self.weights(rewards, np.ones_like(valid), before)
 
 
-class Dense:
-    """A dense layer."""
+class Networks:
+    """All weights, of no graph in particular, and Adam's memory of them."""
 
     def __init__(
-        self, rng: np.random.Generator, inputs: int, outputs: int, *, silent: bool = False
+        self, settings: GDP, vocabulary: tuple[str, ...], devices: int, rng: np.random.Generator
     ) -> None:
-        """Draw weights; a ``silent`` layer starts at zeros."""
-        start = zeros("w", inputs, outputs) if silent else glorot("w", rng, inputs, outputs)
-        self.variables: list[Variable] = [start, zeros("b", outputs)]
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """float32[..., outputs] of float32[..., inputs]."""
-        weights, bias = self.variables
-        y: Tensor = tf.tensordot(x, weights, 1) + bias
-        return y
-
-
-class GraphNetwork:
-    """GraphSAGE (Hamilton et al. 2017) with the paper's aggregator.
-
-    h_N(v) = max over neighbours u of sigmoid(W h_u + b); h_v = f(h_v, h_N(v)), f a dense layer.
-    Neighbours are producers and readers alike.
-    """
-
-    def __init__(self, graph: ClassGraph, settings: GDP, rng: np.random.Generator) -> None:
-        """Draw the weights."""
-        kinds, width = int(graph.types.max()) + 1, settings.width
-        self.count = graph.count
-        self.types = np.eye(kinds, dtype=np.float32)[graph.types]
-        self.shapes = standard(output_shapes(graph, settings.outputs, settings.dimensions))
-        sources, targets = graph.edges
-        self.senders = np.concatenate([sources, targets])
-        self.receivers = np.concatenate([targets, sources])
-        self.embeddings = glorot("types", rng, kinds, settings.type_embedding)
-        features = settings.type_embedding + self.shapes.shape[1]
-        self.enter = Dense(rng, features, width)
-        self.hops = [
-            (Dense(rng, width, width), Dense(rng, 2 * width, width)) for _ in range(settings.hops)
-        ]
-
-    @property
-    def variables(self) -> list[Variable]:
-        """All weights."""
-        dense = [self.enter, *(layer for hop in self.hops for layer in hop)]
-        return [self.embeddings, *(variable for layer in dense for variable in layer.variables)]
-
-    def __call__(self) -> Tensor:
-        """float32[classes, width]."""
-        features = tf.concat([tf.matmul(self.types, self.embeddings), self.shapes], axis=1)
-        x = tf.nn.relu(self.enter(features))
-        for aggregate, combine in self.hops:
-            sent = tf.gather(tf.sigmoid(aggregate(x)), self.senders)
-            most = tf.math.unsorted_segment_max(sent, self.receivers, self.count)
-            # Without neighbours the maximum is the least float; a sigmoid is never below 0.
-            x = tf.nn.relu(combine(tf.concat([x, tf.maximum(most, 0.0)], axis=1)))
-        embedded: Tensor = x
-        return embedded
-
-
-class Layer:
-    """One layer of the Transformer: attention, then two dense layers, each added to its input."""
-
-    def __init__(self, rng: np.random.Generator, width: int, heads: int) -> None:
-        """Draw the weights."""
-        self.heads = heads
-        self.query, self.key, self.value, self.out, self.first, self.second = (
-            Dense(rng, width, width) for _ in range(6)
-        )
-
-    @property
-    def variables(self) -> list[Variable]:
-        """All weights."""
-        dense = (self.query, self.key, self.value, self.out, self.first, self.second)
-        return [variable for layer in dense for variable in layer.variables]
-
-    def __call__(self, x: Tensor, condition: Tensor, mask: NDArray[np.float32]) -> Tensor:
-        """float32[segments, size, width] of the same; all segments at once.
-
-        The layer below is known for every segment, so that no segment need wait for the one before:
-        its keys and values stand beside a segment's own, and no gradient flows into them (segment
-        recurrence of Transformer-XL, Dai et al. 2019). ``mask``, float32[segments, 1, 1, 2 size],
-        is far below 0 where there is nothing.
-        """
-        seen = condition * normalised(x)
-        before = tf.stop_gradient(tf.concat([tf.zeros_like(seen[:1]), seen[:-1]], axis=0))
-        context = tf.concat([before, seen], axis=1)
-        query, key, value = (
-            self._split(layer(what))
-            for layer, what in ((self.query, seen), (self.key, context), (self.value, context))
-        )
-        scale = 1 / np.sqrt(x.shape[2] // self.heads)
-        attention = tf.nn.softmax(scale * tf.matmul(query, key, transpose_b=True) + mask)
-        mixed = tf.transpose(tf.matmul(attention, value), [0, 2, 1, 3])
-        x = x + self.out(condition * tf.reshape(mixed, tf.shape(x)))
-        hidden = tf.nn.relu(self.first(condition * normalised(x)))
-        result: Tensor = x + self.second(condition * hidden)
-        return result
-
-    def _split(self, x: Tensor) -> Tensor:
-        """float32[segments, heads, length, width / heads] of float32[segments, length, width]."""
-        segments, length, width = x.shape
-        apart = tf.reshape(x, [segments, length, self.heads, width // self.heads])
-        split: Tensor = tf.transpose(apart, [0, 2, 1, 3])
-        return split
-
-
-def normalised(x: Tensor) -> Tensor:
-    """Each row with mean 0 and variance 1 (layer normalisation without weights)."""
-    mean, variance = tf.nn.moments(x, axes=[-1], keepdims=True)
-    result: Tensor = (x - mean) * tf.math.rsqrt(variance + 1e-6)
-    return result
-
-
-class Policy:
-    """Both networks: the chances of devices for every node, drawn independently."""
-
-    def __init__(
-        self, graph: ClassGraph, part_of: Ints, settings: GDP, rng: np.random.Generator
-    ) -> None:
-        """Draw the weights; ``part_of``, int64[classes], is the node of each class."""
-        self.graph, self.part_of, self.settings = graph, part_of, settings
-        self.count = int(part_of.max()) + 1
-        width = settings.width
-        self.network = GraphNetwork(graph, settings, rng)
+        """Draw the weights, for at most so many devices."""
+        self.settings, self.vocabulary, width = settings, vocabulary, settings.width
+        shapes = settings.outputs * settings.dimensions
+        sizes = len(vocabulary), settings.type_embedding, shapes, width, settings.hops
+        self.network = GraphNetwork(rng, *sizes)
         self.conditioner = Dense(rng, width, width)
         self.layers = [Layer(rng, width, settings.heads) for _ in range(settings.layers)]
         # All devices alike at first: drawn weights prefer one device for all nodes from the start.
-        self.head = Dense(rng, width, graph.devices, silent=True)
-        self.size = min(settings.segment, self.count)
-        self.segments = -(-self.count // self.size)
-        self.mask = _mask(self.count, self.segments, self.size)
-        # Nodes stand in topological order, as far as they have one: by the mean of their classes'.
-        sums = np.bincount(part_of, graph.leaders, minlength=self.count)
-        self.order = np.argsort(sums / np.bincount(part_of, minlength=self.count), kind="stable")
-        self._optimizer = Optimizer(self.variables)
-        self._chances = tf.function(lambda: tf.nn.softmax(self.logits()), autograph=False)
-        self._ascend = tf.function(self._gradient, autograph=False)
+        self.head = Dense(rng, width, devices, silent=True)
+        self.optimizer = Optimizer(self.variables)
+
+    @classmethod
+    def of(cls, graphs: Sequence[ClassGraph], settings: GDP, rng: np.random.Generator) -> Networks:
+        """Those that know all types of some graphs, and have enough devices for each."""
+        return cls(settings, vocabulary_of(graphs), max(graph.devices for graph in graphs), rng)
 
     @property
     def variables(self) -> list[Variable]:
@@ -272,14 +214,28 @@ class Policy:
             parts.append(self.conditioner)
         return [variable for part in parts for variable in part.variables]
 
-    @property
-    def optimizer(self) -> Optimizer:
-        """Adam, with all that decides what comes next."""
-        return self._optimizer
+
+class Policy:
+    """Both networks on one graph: the chances of devices for every node, drawn independently."""
+
+    def __init__(self, graph: ClassGraph, part_of: Ints, networks: Networks) -> None:
+        """``part_of``, int64[classes], is the node of each class."""
+        self.graph, self.part_of, self.networks = graph, part_of, networks
+        settings = self.settings = networks.settings
+        self.count = int(part_of.max()) + 1
+        self.told = TypedGraph(graph, networks.vocabulary, settings.outputs, settings.dimensions)
+        self.segments = Segments(self.count, settings.segment)
+        # Nodes stand in topological order, as far as they have one: by the mean of their classes'.
+        sums = np.bincount(part_of, graph.leaders, minlength=self.count)
+        self.order = np.argsort(sums / np.bincount(part_of, minlength=self.count), kind="stable")
+        self.optimizer = networks.optimizer
+        self.begins_likeliest = False
+        self._chances = tf.function(lambda: tf.nn.softmax(self.logits()), autograph=False)
+        self._ascend = tf.function(self._gradient, autograph=False)
 
     def logits(self) -> Tensor:
-        """float32[nodes, devices]."""
-        x = self.network()
+        """float32[nodes, devices]; the first devices of the networks are those of the graph."""
+        networks, x = self.networks, self.networks.network(self.told)
         if self.count < self.graph.count:
             sizes = np.bincount(self.part_of, minlength=self.count)[:, None]
             x = tf.math.unsorted_segment_sum(x, self.part_of, self.count) / np.float32(sizes)
@@ -288,37 +244,34 @@ class Policy:
         # feature, by what the graph network says of the node.
         condition: Tensor = tf.ones([])
         if self.settings.superposition:
-            condition = 2 * tf.sigmoid(self.conditioner(x))
-        if self.layers:
-            x = self._attended(x, condition)
-        logits = self.settings.scale(self.head(condition * normalised(x)))
-        back: Tensor = tf.gather(logits, np.argsort(self.order))
+            condition = 2 * tf.sigmoid(networks.conditioner(x))
+        x = self.segments.through(networks.layers, x, condition)
+        logits = self.settings.scale(networks.head(condition * normalised(x)))
+        back: Tensor = tf.gather(logits[:, : self.graph.devices], np.argsort(self.order))
         return back
 
-    def _attended(self, x: Tensor, condition: Tensor) -> Tensor:
-        """float32[nodes, width], through the Transformer, in segments."""
-        missing = self.segments * self.size - self.count
-        shape = [self.segments, self.size, self.settings.width]
+    def likeliest(self) -> NDArray[np.int32]:
+        """int32[ops]: every node on the device that is likeliest for it."""
+        chosen = np.argmax(self._chances().numpy(), axis=1)
+        return np.asarray(self.graph.placed(chosen[None, self.part_of])[0], np.int32)
 
-        def cut(rows: Tensor) -> Tensor:
-            filled: Tensor = tf.reshape(tf.pad(rows, [[0, missing], [0, 0]]), shape)
-            return filled
+    def soften(self, share: float) -> float:
+        """Divide the logits until the mean entropy is so much of the largest; return by what.
 
-        if self.settings.superposition:
-            condition = cut(condition)
-        x = cut(x)
-        for layer in self.layers:
-            x = layer(x, condition, self.mask)
-        whole: Tensor = tf.reshape(x, [-1, self.settings.width])[: self.count]
-        return whole
+        The likeliest devices stay so, and are the first sample.
+        """
+        self.begins_likeliest = True
+        divisor = softening(self.logits().numpy(), share)
+        for variable in self.networks.head.variables:
+            variable.assign(variable / divisor)
+        return divisor
 
     def sample(self, rng: np.random.Generator, update: int) -> Sample:
         """Draw the placements of one update."""
         drawn = self._chances().numpy()
-        chances = drawn.astype(np.float64)
-        below = chances.cumsum(axis=1)[:, :-1] / chances.sum(axis=1, keepdims=True)
-        points = rng.random((self.settings.samples, self.count, 1))
-        chosen = np.asarray((points >= below).sum(axis=2), np.int64)
+        chosen = draw(drawn, self.settings.samples, rng)
+        if self.begins_likeliest and not update:
+            chosen[0] = np.argmax(drawn, axis=1)
         taken = drawn[np.arange(self.count), chosen]
         return Sample(self.graph.placed(chosen[:, self.part_of]), chosen, {"chances": taken})
 
@@ -332,7 +285,7 @@ class Policy:
             gradients, norm, entropy = self._ascend(sample.chosen, taken, advantages, best_choices)
             if not np.isfinite(float(norm)):
                 break
-            self._optimizer.apply(list(gradients), self.settings.learning_rate)
+            self.optimizer.apply(list(gradients), self.settings.learning_rate)
         return {"gradient_norm": float(norm), "entropy": float(entropy)}
 
     def _gradient(
@@ -340,27 +293,7 @@ class Policy:
     ) -> tuple[list[Tensor], Tensor, Tensor]:
         with tf.GradientTape() as tape:
             log_chances = tf.nn.log_softmax(self.logits())
-            nodes = tf.broadcast_to(tf.range(self.count, dtype=tf.int64), tf.shape(chosen))
-            new = tf.exp(tf.gather_nd(log_chances, tf.stack([nodes, chosen], axis=2)))
-            gain = clipped(new / old, advantages[:, None], self.settings.clip)
-            # A mean over the nodes: Adam makes the same steps whatever their number.
-            gain = tf.reduce_sum(tf.reduce_mean(gain, axis=1))
+            gain = mean_gain(log_chances, chosen, old, advantages, self.settings.clip)
             loss = -gain - self.settings.objective(log_chances, best)
-        gradients = tape.gradient(loss, self.variables)
-        entropy = -tf.reduce_mean(tf.reduce_sum(tf.exp(log_chances) * log_chances, axis=1))
-        return gradients, tf.linalg.global_norm(gradients), entropy
-
-
-def clipped(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
-    """PPO's gain of each decision: the lesser of ratio A and the clipped ratio's."""
-    bounded = tf.clip_by_value(ratio, 1 - clip, 1 + clip)
-    gain: Tensor = tf.minimum(ratio * advantages, bounded * advantages)
-    return gain
-
-
-def _mask(count: int, segments: int, size: int) -> NDArray[np.float32]:
-    """float32[segments, 1, 1, 2 size]: 0 for nodes that a segment sees, else far below 0."""
-    own = np.arange(segments * size).reshape(segments, size) < count
-    before = np.concatenate([np.zeros((1, size), bool), own[:-1]])
-    seen = np.concatenate([before, own], axis=1)
-    return np.where(seen, 0, -1e9).astype(np.float32)[:, None, None, :]
+        gradients = tape.gradient(loss, self.networks.variables)
+        return gradients, tf.linalg.global_norm(gradients), mean_entropy(log_chances)

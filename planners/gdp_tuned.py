@@ -8,6 +8,7 @@ by what is missing; logits are scaled up; the best placement so far is imitated.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ class GDPTuned(GDP):
     as a multiple of its memory."""
     epochs: int = 4
     """Steps of gradient ascent per update, which are cheap on so few nodes."""
+    NETWORK: ClassVar[tuple[str, ...]] = (*GDP.NETWORK, "parts", "factor")
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing (InputError)."""

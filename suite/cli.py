@@ -13,7 +13,7 @@ from typing import NoReturn
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
-    *("bench", "report", "place", "simulate", "run", "export", "graph", "workload"),
+    *("bench", "report", "place", "train", "simulate", "run", "export", "graph", "workload"),
     *("profile", "serve", "fidelity", "verify", "rescore", "rebound", "gate", "list"),
 )
 
@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   placebench bench quick              run a grid; a second call runs only what is missing
   placebench report                   write tables and plots into reports/
   placebench place nmt_2 --gpus 2 --placer scotch
+  placebench train gdp --placer gdp_tuned --output gdp.npz    one policy from several graphs
   placebench simulate nmt_4 --gpus 4 --placer human_expert --trace nmt_4.json
   placebench run net:step --machine two_cores --placement net.json    for real, beside simulated
   placebench export net:step --machine two_cores --placement net.json --output placed

@@ -11,8 +11,10 @@ from suite.bench.record import FORMAT
 from suite.core.arrays import digest
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
+from suite.formats.policy_file import PolicyFile
 from suite.search.placer import Placer
 from suite.search.registry import make_placer
+from suite.search.training import policy_field, policy_path
 from suite.simulator.result import SEMANTICS_VERSION
 
 
@@ -21,7 +23,7 @@ def fingerprint(job: Job) -> str:
 
     Of the placer's parameters, those count that are not at their defaults.
     """
-    cell = job.cell
+    cell, placer = job.cell, make_placer(job.placer, job.parameters)
     settings = {
         "format": FORMAT,
         "cell": cell.name,
@@ -30,12 +32,15 @@ def fingerprint(job: Job) -> str:
         "backend": job.backend,
         "semantics": [semantics(job), SEMANTICS_VERSION],
         "placer": job.placer,
-        "parameters": chosen(make_placer(job.placer, job.parameters)),
+        "parameters": chosen(placer),
         "evaluations": job.max_evaluations,
         "seconds": job.max_seconds,
         "seed": job.base_seed,
     }
     # What came later counts where it is used: older records keep their fingerprints.
+    policy = policy_path(placer)
+    if policy is not None:
+        settings["policy"] = PolicyFile.load(policy).digest
     if job.judge is not None:
         settings["judge"] = [asdict(job.judge), recorded_spread(job)]
     if job.measure_top is not None:
@@ -59,13 +64,16 @@ def semantics(job: Job) -> str:
 
 
 def chosen(placer: Placer) -> dict[str, str]:
-    """The parameters of a placer that are not at their defaults, as JSON with sorted keys."""
+    """The parameters of a placer that are not at their defaults, as JSON with sorted keys.
+
+    Not the name of a policy file, whose content counts.
+    """
     if not is_dataclass(placer):
         return {}
     found = {}
     for field in fields(placer):
-        if not field.init:  # it follows from the others
-            continue
+        if not field.init or field.name == policy_field(placer):
+            continue  # it follows from the others; or it is a name
         value = _canonical(getattr(placer, field.name))
         default = field.default if field.default_factory is MISSING else field.default_factory()
         if default is MISSING or value != _canonical(default):

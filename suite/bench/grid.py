@@ -16,6 +16,7 @@ from suite.core.uncertainty import Judging
 from suite.formats.machine_toml import known_machines, load_machine
 from suite.formats.schema import Fields, check_fields
 from suite.search.registry import lookup, make_placer, task, unknown
+from suite.search.training import policy_field
 from suite.simulator.judges import own_semantics
 from suite.simulator.semantics import PLACEBENCH, Semantics, preset
 
@@ -164,7 +165,7 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
         Job(
             Cell(path.stem, table["machine"], gpus, name, entry.label, number),
             entry.name,
-            entry.parameters,
+            _of_task(entry, name),
             graph_file,
             base,
             budget.get("evaluations"),
@@ -240,6 +241,15 @@ def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
             None if judge is None else Judging(**judge),
             None if top is None else MeasureTop(**top),
         )
+
+
+def _of_task(entry: _Placer, name: str) -> Mapping[str, Any]:
+    """A placer's parameters; ``{task}`` in the name of a policy file is the task's name."""
+    field = policy_field(make_placer(entry.name, entry.parameters))
+    if field is None or field not in entry.parameters:
+        return entry.parameters
+    path = str(entry.parameters[field]).replace("{task}", name)
+    return {**entry.parameters, field: path}
 
 
 def _check_distinct(jobs: list[Job]) -> None:

@@ -19,7 +19,7 @@ from suite.bench.judge import (
     simulator_under,
     simulators,
 )
-from suite.bench.load_problem import named_task, problem_of
+from suite.bench.load_problem import named_task, problem_of, timed_graph
 from suite.bench.made_by import code_of
 from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record
@@ -29,11 +29,13 @@ from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Judge
+from suite.formats.policy_file import PolicyFile
 from suite.search.best_answers import BestAnswers, Remembering
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
 from suite.search.registry import make_placer
+from suite.search.training import policy_path
 
 NOT_BOUNDED = "none: the run ended before; placebench rebound computes it"
 """Stands for the kind of bound until there is one."""
@@ -163,6 +165,7 @@ def _judge(job: Job, problem: Problem) -> Judge:
 def header(job: Job) -> Record:
     """The fields of a record that are known before the job runs."""
     asked = {"judge": job.judge, "measure_top": job.measure_top}
+    policy = policy_of(job)
     return {
         "format": FORMAT,
         "cell": job.cell.as_dict(),
@@ -182,7 +185,20 @@ def header(job: Job) -> Record:
         "parameters": dict(job.parameters),
         "provenance": provenance(),
         **{name: asdict(one) for name, one in asked.items() if one is not None},
+        **({} if policy is None else {"policy": policy}),
     }
+
+
+def policy_of(job: Job) -> Record | None:
+    """The policy file that a job's placer starts from: what it was trained on; None without one.
+
+    ``seen`` is true where the cell's own graph is among that. InputError for a bad file.
+    """
+    path = policy_path(make_placer(job.placer, job.parameters))
+    if path is None:
+        return None
+    graph = timed_graph(job.cell.task, job.cell.machine, job.graph_file)
+    return PolicyFile.load(path).about(graph.fingerprint, job.cell.task)
 
 
 def _about(problem: Problem, semantics: str) -> Record:

@@ -28,10 +28,10 @@ from suite.commands._common import (
     add_problem_arguments,
     command,
     machine_name,
-    placer_of,
     problem_of,
 )
 from suite.commands._display import Display, add_tensorboard
+from suite.commands._policy import add_policy, placer_with_policy, policy_json, policy_text
 from suite.core.errors import BudgetExhausted, InputError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ EXAMPLES = """  placebench place nmt_2 --output nmt_2.json   # the best of many 
   placebench place net.keras --batch 64 --machine workstation --placer mincut
   placebench place rnnlm_small --machine two_cores --placer annealing --judge worst --machines 5
   placebench place rnnlm_small --machine two_cores --placer annealing --measure-top 8
+  placebench place nmt_4 --gpus 4 --placer gdp_tuned --policy gdp.npz     # see placebench train
   placebench place frozen.pb --machine l4_4 --input x=8,224,224,3 --fetch loss --placer gpu_only
 """
 
@@ -69,6 +70,7 @@ def add(parsers: Subparsers) -> None:
     )
     add_problem_arguments(parser)
     add_placer_arguments(parser, required=False)
+    add_policy(parser)
     add_answer_arguments(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
@@ -81,9 +83,10 @@ def run(arguments: argparse.Namespace) -> int:
     unnamed = arguments.placer is None
     if unnamed:
         _take_default(arguments)
-    placer = placer_of(arguments)
+    placer = placer_with_policy(arguments)
     judging, top = judging_of(arguments), measure_top_of(arguments)
     loaded, problem = problem_of(arguments)
+    policy = policy_json(placer, problem.graph, loaded.task)
 
     from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
     from suite.bench.first_use import compile_first
@@ -133,10 +136,13 @@ def run(arguments: argparse.Namespace) -> int:
         found = _as_json(loaded, problem, trials, bound)
         found |= {"fastest": None if best is None else best.placer}
         found |= {} if robust is None else {"judge": robust}
+        found |= {} if policy is None else {"policy": policy}
         found |= {} if measured is None else {"measured_top": measured.as_record()}
         print(json.dumps(found, indent=1))
     else:
         how = _how(arguments, trials) if unnamed else None
+        if policy is not None:
+            how = policy_text(policy)
         print(_as_text(loaded, problem, trials, bound, best, how))
         if robust is not None:
             print(robust_text(robust))
@@ -164,8 +170,9 @@ def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> N
 
 def _take_default(arguments: argparse.Namespace) -> None:
     """Search for SECONDS where neither a placer nor a budget is named; InputError if unclear."""
-    for name, given in (("set", arguments.set), ("judge", arguments.judge)):
-        if given:
+    given = {"set": arguments.set, "judge": arguments.judge, "policy": arguments.policy}
+    for name, value in given.items():
+        if value:
             raise InputError(f"--{name} goes with a placer; add --placer {SEARCH}")
     if arguments.measure_top is not None:
         raise InputError(f"--measure-top goes with a placer; add --placer {SEARCH}")

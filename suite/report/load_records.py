@@ -23,7 +23,7 @@ _LISTS = ("step_times", "history", "oom")
 _MAPPINGS = (
     *("peak_memory", "capacity", "busy", "moved", "utilisation", "under_semantics"),
     *("parameters", "planner", "graph", "code", "provenance", "simulated", "breakdown"),
-    "outputs_against",
+    *("outputs_against", "policy"),
 )
 FIELDS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, ""),

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from six_ops import six_ops
 
 from planners.features.class_graph import ClassGraph
-from planners.gdp import GDP, AllTrials, Dense, GraphNetwork, Policy, clipped
+from planners.gdp import GDP, AllTrials, Networks, Policy
 from planners.gdp_tuned import GDPTuned
+from planners.nn.dense import Dense
+from planners.policy_gradient.ppo import clipped
 from suite.core.errors import InputError
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
@@ -24,9 +26,10 @@ SMALL = {"width": 6, "heads": 2, "segment": 4, "hops": 2, "layers": 2}
 def policy(**change: object) -> Policy:
     graph = ClassGraph(fan())
     settings = GDP(**{**SMALL, **change})
-    made = Policy(graph, np.arange(graph.count), settings, np.random.default_rng(0))
+    networks = Networks.of([graph], settings, np.random.default_rng(0))
+    made = Policy(graph, np.arange(graph.count), networks)
     drawn = np.random.default_rng(1)
-    for variable in made.variables:  # biases start at 0 and would hide a mistake
+    for variable in networks.variables:  # biases start at 0 and would hide a mistake
         variable.assign(drawn.normal(0, 0.5, variable.shape))
     return made
 
@@ -48,14 +51,15 @@ def norm(x: Array) -> Array:
     return (x - x.mean()) / np.sqrt(x.var() + 1e-6)
 
 
-def slow_embedding(network: GraphNetwork) -> list[Array]:
+def slow_embedding(made: Policy) -> list[Array]:
     """Node by node."""
+    network, told = made.networks.network, made.told
     types = np.asarray(network.embeddings, np.float64)
     x = [
         relu(dense(network.enter, np.concatenate([types[kind.argmax()], shape])))
-        for kind, shape in zip(network.types, network.shapes, strict=True)
+        for kind, shape in zip(told.types, told.shapes, strict=True)
     ]
-    near = [network.senders[network.receivers == v] for v in range(network.count)]
+    near = [told.senders[told.receivers == v] for v in range(told.count)]
     for aggregate, combine in network.hops:
         sent = [sigmoid(dense(aggregate, row)) for row in x]
         most = [np.max([sent[u] for u in us], axis=0) if len(us) else 0 * x[0] for us in near]
@@ -66,12 +70,12 @@ def slow_embedding(network: GraphNetwork) -> list[Array]:
 def slow_logits(made: Policy) -> Array:
     """Segment by segment, node by node, head by head."""
     settings = made.settings
-    x = slow_embedding(made.network)
+    x, networks = slow_embedding(made), made.networks
     plain = [np.ones(settings.width)] * len(x)
-    weighted = [2 * sigmoid(dense(made.conditioner, row)) for row in x]
+    weighted = [2 * sigmoid(dense(networks.conditioner, row)) for row in x]
     condition = weighted if settings.superposition else plain
-    size, share = made.size, settings.width // settings.heads
-    for layer in made.layers:
+    size, share = made.segments.size, settings.width // settings.heads
+    for layer in networks.layers:
         seen = [c * norm(row) for c, row in zip(condition, x, strict=True)]
         result = []
         for v, row in enumerate(x):
@@ -90,7 +94,9 @@ def slow_logits(made: Policy) -> Array:
             hidden = relu(dense(layer.first, condition[v] * norm(row)))
             result.append(row + dense(layer.second, condition[v] * hidden))
         x = result
-    return np.array([dense(made.head, c * norm(row)) for c, row in zip(condition, x, strict=True)])
+    return np.array(
+        [dense(networks.head, c * norm(row)) for c, row in zip(condition, x, strict=True)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,9 +110,9 @@ def test_the_networks_are_the_slow_ones(change: dict[str, object]) -> None:
 def test_a_segment_does_not_learn_through_the_one_before() -> None:
     made = policy(layers=1)
     with tf.GradientTape() as tape:
-        embedded = made.network()
+        embedded = made.networks.network(made.told)
         tape.watch(embedded)
-        made.network = lambda: embedded  # type: ignore[assignment, return-value]
+        made.networks.network = lambda told: embedded  # type: ignore[assignment, return-value]
         last = tf.reduce_sum(made.logits()[4:] ** 2)
     gradient = tf.convert_to_tensor(tape.gradient(last, embedded)).numpy()
     assert (gradient[:4] == 0).all()
@@ -127,8 +133,8 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     assert (old == made._chances().numpy()[np.arange(6), sample.chosen]).all()
     gains = rng.normal(size=len(sample.chosen)).astype(np.float32) / len(sample.chosen)
     [gradients, norm, _] = made._gradient(sample.chosen, old, gains, sample.chosen[0])
-    bias = made.head.variables[1]
-    at = next(i for i, variable in enumerate(made.variables) if variable is bias)
+    bias = made.networks.head.variables[1]
+    at = next(i for i, variable in enumerate(made.networks.variables) if variable is bias)
 
     def loss(shift: Array) -> float:
         logits = slow_logits(made) + shift

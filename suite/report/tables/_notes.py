@@ -12,6 +12,7 @@ import pandas as pd
 from suite.report import agreement
 from suite.report.comparison import Comparison, Pairs
 from suite.report.outcome import ratio, word
+from suite.report.policies import seen_note
 from suite.report.tables._sections import fullest
 
 
@@ -163,7 +164,10 @@ def choices(comparison: Comparison) -> list[str]:
 
 
 def provenance(records: pd.DataFrame) -> list[str]:
-    """What the records were made with, and a warning where one task's were not made alike."""
+    """What the records were made with; a warning where one task's were not made alike.
+
+    Also where a policy was judged on a graph that it was trained on.
+    """
     judges = zip(records["backend"], records["semantics"], strict=True)
     judged = sorted({f"{backend}, semantics `{semantics}`" for backend, semantics in judges})
     made = Counter(_origin(p) for p in records["provenance"])
@@ -172,7 +176,7 @@ def provenance(records: pd.DataFrame) -> list[str]:
     for task, group in records.groupby("task", sort=True):
         if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
-    return lines
+    return [*lines, *seen_note(records)]
 
 
 class Provenance(TypedDict, total=False):

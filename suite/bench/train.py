@@ -1,0 +1,198 @@
+"""Trains one policy on several graphs: from a grid's cells to a policy file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.bench.cell import Job
+from suite.bench.fingerprint import chosen
+from suite.bench.grid import Grid
+from suite.bench.load_problem import problem_of
+from suite.bench.made_by import code_of_modules, placer_modules
+from suite.bench.provenance import provenance
+from suite.bench.run_cell import search_of
+from suite.core.arrays import digest
+from suite.core.errors import InputError
+from suite.formats.machine_toml import load_machine
+from suite.formats.policy_file import Lesson, PolicyFile
+from suite.search.checkpoint import Checkpoint
+from suite.search.placer import Search
+from suite.search.progress_log import Journal, Progress
+from suite.search.registry import make_placer, unknown
+from suite.search.training import Learned, Learner, Training, policy_field, policy_path
+from suite.simulator.result import SEMANTICS_VERSION
+
+Listener = Callable[[str, Progress], None]
+
+
+def lessons_of(
+    grid: Grid,
+    placer: str | None,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    gpus: int | None = None,
+    evaluations: int | None = None,
+) -> tuple[Job, ...]:
+    """The jobs of a grid that a policy is to be trained on: one placer's, one seed of each task.
+
+    ``placer`` is a label of the grid; None where only one can be trained. ``only`` and ``without``
+    name tasks. ``gpus`` and ``evaluations``, of each graph, replace the grid's. InputError where
+    something is not there, or nothing is left.
+    """
+    label = _placer_label(grid, placer)
+    jobs = [job for job in grid.jobs if (job.cell.placer, job.cell.seed) == (label, 0)]
+    known = [job.cell.task for job in jobs]
+    for name in (*only, *without):
+        if name not in known:
+            raise unknown(name, f"task of {grid.name}", known)
+    kept = [job for job in jobs if job.cell.task in (only or known)]
+    kept = [job for job in kept if job.cell.task not in without]
+    if not kept:
+        raise InputError(f"no task of {grid.name} is left to train on; leave out fewer")
+    if gpus is not None:
+        there = len(load_machine(kept[0].cell.machine).gpus)
+        if gpus > there:
+            raise InputError(f"{gpus} GPUs are asked for, {kept[0].cell.machine} has {there}")
+        kept = [replace(job, cell=replace(job.cell, gpus=gpus)) for job in kept]
+    made = make_placer(kept[0].placer, kept[0].parameters)
+    if policy_path(made) is not None:
+        raise InputError(f"{label} starts from a policy; leave that out, or train another placer")
+    if evaluations is not None:
+        kept = [replace(job, max_evaluations=evaluations) for job in kept]
+    if any(job.max_evaluations is None and job.max_seconds is None for job in kept):
+        raise InputError(f"{grid.name} has no budget; give --evaluations N, of each graph")
+    return tuple(kept)
+
+
+def _placer_label(grid: Grid, asked: str | None) -> str:
+    """The label of the placer to train."""
+    labels = {job.cell.placer: job for job in grid.jobs}
+    able = [label for label, job in labels.items() if _is_learner(job)]
+    if asked is not None and asked not in labels:
+        raise unknown(asked, f"placer of {grid.name}", labels)
+    if asked is not None and asked not in able:
+        raise InputError(f"{asked} cannot be trained on several graphs; {_those(able)}")
+    if asked is None and len(able) != 1:
+        raise InputError(f"name the placer to train, --placer; {_those(able)}")
+    return able[0] if asked is None else asked
+
+
+def _is_learner(job: Job) -> bool:
+    placer = make_placer(job.placer, job.parameters)
+    return policy_field(placer) is not None and hasattr(placer, "train")
+
+
+def _those(able: Sequence[str]) -> str:
+    return f"those of the grid that can: {', '.join(able) or 'none'}"
+
+
+def identity_of(jobs: Sequence[Job]) -> str:
+    """Digest of all that decides the policy that jobs make."""
+    settings = [
+        {
+            "graph": problem_of(job).graph.fingerprint,
+            "machine": problem_of(job).machine.fingerprint,
+            "seed": job.cell.derived_seed(job.base_seed),
+            "semantics": [job.semantics, SEMANTICS_VERSION],
+            "evaluations": job.max_evaluations,
+            "seconds": job.max_seconds,
+        }
+        for job in jobs
+    ]
+    placer = make_placer(jobs[0].placer, jobs[0].parameters)
+    own = [jobs[0].placer, chosen(placer), _code(jobs[0]), jobs[0].base_seed]
+    return digest([json.dumps([own, settings], sort_keys=True)])
+
+
+def _code(job: Job) -> str:
+    modules = placer_modules(job.placer, make_placer(job.placer, job.parameters))
+    return str(code_of_modules(*modules)["digest"])
+
+
+def checkpoint_path(output: Path) -> Path:
+    """Where a training of this policy file that was stopped is taken up."""
+    return output.with_name(f"{output.name}.checkpoint.npz")
+
+
+def train(
+    jobs: Sequence[Job], output: Path, interval: float, listener: Listener | None = None
+) -> tuple[PolicyFile, bool]:
+    """Train on the jobs' graphs and write the policy; go on where a killed training was.
+
+    Its state is saved every ``interval`` seconds beside ``output``. Returns the policy, and whether
+    it was there already. InputError where the file is there and is another policy, or none: hours
+    of training are not written over.
+    """
+    identity = identity_of(jobs)
+    if output.exists():
+        found = PolicyFile.load(output)
+        if found.identity != identity:
+            raise InputError(
+                f"{output} was trained on other graphs, with other settings or by other code; move"
+                " it away, or write another file"
+            )
+        return found, True
+    saved = Checkpoint(checkpoint_path(output), identity, interval)
+    searches = [search_of(job, problem_of(job), _journal(job, listener)) for job in jobs]
+    for job, search in zip(jobs, searches, strict=True):
+        if not search.problem.graph.n_ops:
+            raise InputError(f"{job.cell.task} has no operations; leave it out, --without")
+    placer: Any = make_placer(jobs[0].placer, jobs[0].parameters)
+    learned = cast(Learner, placer).train(Training(searches, jobs[0].base_seed, saved))
+    policy = _policy(jobs, searches, learned, asdict(placer), identity)
+    policy.save(output)
+    saved.remove()
+    return policy, False
+
+
+def _journal(job: Job, listener: Listener | None) -> Journal:
+    name = f"{job.cell.task} on {job.cell.gpus} GPUs"
+    return Journal(listener=None if listener is None else partial(listener, name))
+
+
+def _policy(
+    jobs: Sequence[Job],
+    searches: Sequence[Search],
+    learned: Learned,
+    settings: dict[str, Any],
+    identity: str,
+) -> PolicyFile:
+    processor = max(search.clock.processor for search in searches)
+    return PolicyFile(
+        planner=jobs[0].placer,
+        settings=settings,
+        vocabulary=learned.vocabulary,
+        lessons=tuple(map(_lesson, jobs, searches)),
+        seed=jobs[0].base_seed,
+        weights=learned.weights,
+        answers=tuple(map(_answer, searches)),
+        code=_code(jobs[0]),
+        identity=identity,
+        notes={"provenance": provenance(), "cpu_seconds": round(processor, 3)},
+    )
+
+
+def _lesson(job: Job, search: Search) -> Lesson:
+    cell, problem = job.cell, search.problem
+    return Lesson(
+        task=cell.task,
+        graph=problem.graph.fingerprint,
+        machine=cell.machine,
+        gpus=cell.gpus,
+        devices=problem.machine.n_devices,
+        devices_fingerprint=problem.machine.fingerprint,
+        evaluations=search.evaluations,
+        best_time=None if search.best is None else search.best_time,
+    )
+
+
+def _answer(search: Search) -> NDArray[np.uint8] | None:
+    return None if search.best is None else np.asarray(search.best.devices, np.uint8)

@@ -1,0 +1,107 @@
+"""Figure 2 of GDP (Zhou et al. 2019): graphs that a policy was not trained on."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from suite.report.comparison import Comparison, Row
+from suite.report.gdp import (
+    FIGURE2,
+    FIGURE2_MORE,
+    HOLDOUT,
+    SEEN_ALONE,
+    TUNED_ZERO_SHOT,
+    ZERO_SHOT,
+    beside_figure2,
+)
+from suite.report.metrics import metric
+from suite.report.outcome import beside
+from suite.report.policies import policies_section, seen_mark
+from suite.report.table import PrintedCell, Section, Table
+from suite.report.tables import _notes as notes
+from suite.report.tables._data import long_form
+from suite.report.tables._intervals import seed_intervals
+
+SECONDS = metric("step_time")
+GRIDS = HOLDOUT.grids
+"""What ``placebench bench gdp_figure2`` runs."""
+TRANSFERRED = ZERO_SHOT | {name: FIGURE2_MORE[name] for name in TUNED_ZERO_SHOT}
+"""The bars of policies that were trained on other graphs."""
+LEARNERS = {p: h for p, h in (FIGURE2 | FIGURE2_MORE).items() if p not in ("human_expert", "metis")}
+
+TITLE = "GDP, Figure 2: graphs that a policy was not trained on"
+LEAD = """\
+Seconds of one training step; lower is better. Each cell: ours, simulated, then in brackets the
+value published by GDP (Zhou et al., arXiv 1910.01578, 2019, Figure 2), read off its bars and so
+about 0.005 s uncertain, and ours / published. For each graph a policy is trained on all other
+graphs of Table 1. Zero-shot: every operation goes to the device that is likeliest for it, in one
+forward pass, and nothing is evaluated. Fine-tuned: 10 updates of 10 placements. A cell whose policy
+was trained on the graph itself says so."""
+
+
+def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    """Build the page from all records and all published numbers."""
+    ours = beside_figure2(records, published)
+    sections = (
+        _section("The figure's bars", ours, FIGURE2),
+        _section("Not in the paper: changes of ours", ours, FIGURE2_MORE),
+        _gains(ours),
+        *policies_section(ours, TRANSFERRED),
+    )
+    data = long_form(ours, [*FIGURE2, *FIGURE2_MORE])
+    return Table(TITLE, LEAD, sections, _notes(ours), data, ours.expected, ours.found)
+
+
+def _section(title: str, ours: Comparison, heads: dict[str, str]) -> Section:
+    rows = [
+        (f"{row.label} ({row.gpus})", *(_cell(ours, row, placer) for placer in heads))
+        for row in ours.rows
+    ]
+    marked = (f"{head}{' [2]' * (placer in LEARNERS)}" for placer, head in heads.items())
+    return Section(title, ("Model (#devices)", *marked), tuple(rows))
+
+
+def _cell(ours: Comparison, row: Row, placer: str) -> PrintedCell:
+    outcome = ours.ours(row, placer)
+    text = outcome.learned_text if placer in LEARNERS else outcome.text
+    cell = beside(text(SECONDS), outcome, ours.theirs(row, placer))
+    return cell + seen_mark(ours.of_cell(row, placer))
+
+
+def _gains(ours: Comparison) -> Section:
+    """What the claim is about: zero-shot and fine-tuned against the others, as ratios."""
+    rows = []
+    for base, head in (SEEN_ALONE | {"metis": "METIS"}).items():
+        cells = [_wins(ours, placer, base) for placer in TRANSFERRED]
+        rows.append((head, *cells))
+    header = ("against", *TRANSFERRED.values())
+    lead = (
+        "Graphs on which it is faster, of those where both have a step time; and the paper's count."
+    )
+    return Section("Faster on", header, tuple(rows), lead)
+
+
+def _wins(ours: Comparison, placer: str, base: str) -> str:
+    pairs = [(ours.ours(row, placer).median, ours.ours(row, base).median) for row in ours.rows]
+    known = [(a, b) for a, b in pairs if a == a and b == b]
+    printed = [(ours.theirs(row, placer).value, ours.theirs(row, base).value) for row in ours.rows]
+    theirs = [(a, b) for a, b in printed if a == a and b == b]
+    text = f"{sum(a < b for a, b in known)} of {len(known)}"
+    return text + f" ({sum(a < b for a, b in theirs)} of {len(theirs)})" * bool(theirs)
+
+
+def _notes(ours: Comparison) -> tuple[str, ...]:
+    return (
+        "All cells are predictions: nothing was fitted to them (see"
+        " [Table 1](gdp_table1.md), where the machine, the models and the experts are explained).",
+        "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
+        f" square brackets behind the median {seed_intervals(ours, *LEARNERS)}"
+        f" {notes.effort(ours, LEARNERS)}",
+        'The paper fine-tunes for "fewer than 50 steps" and does not say how many placements a step'
+        " has; nor what exactly the others are that a policy was trained on, or for how long.",
+        f"{notes.oom_times(ours.records)}",
+        *notes.failures(ours.records),
+        notes.completeness(ours),
+        *notes.provenance(ours.records),
+        *notes.code_note(ours.records),
+    )
