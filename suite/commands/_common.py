@@ -89,16 +89,6 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
-    """--ray."""
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        help=f"{what} on the nodes of the Ray cluster whose head is at ADDRESS (HOST:PORT, or auto"
-        " for the one that runs here): docs/ray.md",
-    )
-
-
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL, and what a model file may leave open."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="see below")

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from suite.commands._common import Subparsers, add_cluster, add_ray, command, count
+from suite.commands._common import Subparsers, add_cluster, command, count
 from suite.commands._display import add_tensorboard
 from suite.commands._prepare import prepared
+from suite.commands._ray import add_ray, check_ray
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
     for job in jobs:
         if job.measure_top is not None and not real:
             raise InputError(f"{job.cell.name} has measure_top; add --backend cluster or session")
-    _check_ray(arguments)
+    check_ray(
+        arguments, {f"backend {arguments.backend}": real, "workers 0": arguments.workers == 0}
+    )
     workers = cores() if arguments.workers is None else arguments.workers
     if real:  # what else runs here would be measured, too
         _check_host(jobs[0])
@@ -105,19 +108,6 @@ def run(arguments: argparse.Namespace) -> int:
         remove_parts(arguments.output)
         statuses = _run(grid.name, jobs, workers, arguments, runner)
     return 1 if statuses["error"] or statuses["timeout"] else 0
-
-
-def _check_ray(arguments: argparse.Namespace) -> None:
-    """Raise InputError where --ray cannot be had with the other arguments, or here."""
-    from suite.core.extras import require_ray
-
-    if arguments.ray is None:
-        return
-    require_ray("--ray")
-    if arguments.backend != "simulator":
-        raise InputError("--ray spreads simulations; run placements for real without it")
-    if arguments.workers == 0:
-        raise InputError("--workers 0 is this process; with --ray, give 1 or more for each node")
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from suite.commands._common import (
     problem_of,
 )
 from suite.commands._display import Display, add_tensorboard
+from suite.commands._ray import add_ray, check_ray, spread_judge
 from suite.core.errors import BudgetExhausted, InputError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ EXAMPLES = """  placebench place nmt_2 --output nmt_2.json   # the best of many 
   placebench place net.keras --batch 64 --machine workstation --placer mincut
   placebench place rnnlm_small --machine two_cores --placer annealing --judge worst --machines 5
   placebench place rnnlm_small --machine two_cores --placer annealing --measure-top 8
+  placebench place nmt_8 --placer annealing --set batch=64 --evaluations 20000 --ray 10.0.0.1:6379
   placebench place frozen.pb --machine l4_4 --input x=8,224,224,3 --fetch loss --placer gpu_only
 """
 
@@ -70,6 +72,7 @@ def add(parsers: Subparsers) -> None:
     add_problem_arguments(parser)
     add_placer_arguments(parser, required=False)
     add_answer_arguments(parser)
+    add_ray(parser, "judge what a search evaluates")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -83,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         _take_default(arguments)
     placer = placer_of(arguments)
     judging, top = judging_of(arguments), measure_top_of(arguments)
+    check_ray(arguments, {"judge": judging is not None})
     loaded, problem = problem_of(arguments)
 
     from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
@@ -103,11 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
         judge = robust_judge(problem, *names, judging, semantics.name)
     answer, measured, failure = None, None, ""
     try:
-        if top is None:
-            answer = _answer(arguments, problem, simulator, judge, placer)
-        else:
-            step = measured_step(arguments, loaded)
-            answer, measured = _measured(arguments, problem, simulator, judge, placer, step, top)
+        with spread_judge(arguments, simulator, judge, semantics.name) as asks:
+            if top is None:
+                answer = _answer(arguments, problem, simulator, asks, placer)
+            else:
+                step = measured_step(arguments, loaded)
+                answer, measured = _measured(arguments, problem, simulator, asks, placer, step, top)
         # Before others are tried: whatever happens to them, the answer is there.
         _write(arguments, problem, answer)
     except BudgetExhausted as error:

@@ -83,7 +83,7 @@ class _Driver:
 
     def run(self) -> Iterator[tuple[Job, Record]]:
         try:
-            while self.waiting or self.reports:
+            while self.waiting or any(node.running for node in self.nodes.values()):
                 if self.waiting:
                     self.crew.join()
                 for member in self.crew.members:

@@ -104,20 +104,33 @@ class Crew:
 
     def join(self) -> None:
         """Take in the nodes that are new; InputError where there are none, nor any to come."""
-        if time.monotonic() - self._looked < LOOK and self.members:
+        self.look()
+        if self.members:
+            return
+        # There is nothing else to wait for.
+        ray.wait(list(self._joining), num_returns=1, timeout=LOOK)
+        self._welcome_all()
+        if not self.members and not self._joining:
+            reason = next(iter(self._left_out.values()), "no node with CPUs is left")
+            raise InputError(f"no node of the Ray cluster can be used: {reason}")
+
+    def look(self) -> None:
+        """Take in the nodes that are new, if any; once a LOOK at most."""
+        if time.monotonic() - self._looked < LOOK:
             return
         self._looked = time.monotonic()
         self._invite()
-        # Without members there is nothing else to wait for.
-        timeout = 0.0 if self.members else LOOK
-        done, _ = ray.wait(list(self._joining), num_returns=1, timeout=timeout)
-        while done:
-            self._welcome(done[0])
-            done, _ = ray.wait(list(self._joining), num_returns=1, timeout=0)
+        self._welcome_all()
         self._explain_waiting()
-        if not self.members and not self._joining:
-            reasons = "; ".join(self._left_out.values()) or "no node with CPUs is left"
-            raise InputError(f"the Ray cluster cannot be used: {reasons}")
+
+    def gather(self) -> None:
+        """Wait for all nodes that are there; InputError where none can be used."""
+        self.join()
+        while self._joining:
+            ray.wait(list(self._joining), num_returns=1, timeout=LOOK)
+            self._welcome_all()
+            self._explain_waiting()
+        self.join()
 
     def _invite(self) -> None:
         """Start a process on every node that has none."""
@@ -132,6 +145,13 @@ class Crew:
             member = Member(one, name, cpus, actor.remote(cpus, *self._arguments), self._looked)
             self._joining[member.actor.installation.remote()] = member
 
+    def _welcome_all(self) -> None:
+        """Take in the nodes whose processes have begun."""
+        waiting = list(self._joining)
+        ready, _ = ray.wait(waiting, num_returns=max(1, len(waiting)), timeout=0)
+        for greeting in ready:
+            self._welcome(greeting)
+
     def _welcome(self, greeting: Any) -> None:
         member = self._joining.pop(greeting)
         try:
@@ -140,7 +160,7 @@ class Crew:
             self._count_loss(member, error)
             return
         if wrong := difference(there, installation()):
-            self._leave_out(member, f"{wrong}; install the same on all nodes")
+            self._leave_out(member, f"{wrong} (install the same everywhere)")
             return
         self.members.append(member)
         self._say(f"node {member.name} joined with {member.cpus} CPUs")

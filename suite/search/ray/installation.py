@@ -10,7 +10,7 @@ from functools import cache
 from suite.core.library_versions import library_version
 from suite.core.paths import ROOT
 from suite.core.source_digest import PACKAGES
-from suite.search.registry import placers
+from suite.search.registry import PLACER_PACKAGES, placers
 
 OURS = "placebench"
 LIBRARIES = ("numpy", "numba", "scipy", "tensorflow", "keras")
@@ -25,12 +25,13 @@ def installation() -> Mapping[str, str]:
         for path in sorted((ROOT / package).rglob("*")):
             if path.suffix in (".py", ".toml"):
                 ours.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    known = hashlib.sha256(repr(sorted(placers().items())).encode())
+    own = tuple(f"{package}." for package in PLACER_PACKAGES)
+    others = [name for name, where in sorted(placers().items()) if not where.startswith(own)]
     versions = {name: library_version(name) or "not installed" for name in LIBRARIES}
     return {
         "Python": platform.python_version(),
         OURS: ours.hexdigest()[:12],
-        "the list of placers": known.hexdigest()[:12],
+        "placers from other packages": ", ".join(others) or "none",
         **versions,
     }
 
@@ -38,6 +39,4 @@ def installation() -> Mapping[str, str]:
 def difference(there: Mapping[str, str], here: Mapping[str, str]) -> str:
     """In words, what another host has otherwise; "" where nothing is."""
     names = [name for name in {**here, **there} if there.get(name) != here.get(name)]
-    return ", ".join(
-        f"{name} is {there.get(name)} there and {here.get(name)} here" for name in names
-    )
+    return "; ".join(f"{n}: {there.get(n)} there, {here.get(n)} here" for n in names)
