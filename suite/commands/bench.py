@@ -70,6 +70,9 @@ def add(parsers: Subparsers) -> None:
     add_ray(parser, "run the cells")
     parser.add_argument("--machine", help="machine, instead of the grid's")
     parser.add_argument(
+        "--gpus", type=count, metavar="N", help="at most N GPUs for each task, for a smaller host"
+    )
+    parser.add_argument(
         "--keep-code",
         action="store_true",
         help="keep records made by other code, or by other versions of libraries; tables say so",
@@ -85,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.formats.atomic import remove_parts
     from suite.report.table_grids import load_grids
 
-    grid = load_grids(arguments.grid, arguments.seed, arguments.machine)
+    grid = load_grids(arguments.grid, arguments.seed, arguments.machine, arguments.gpus)
     real = arguments.backend != "simulator"
     if real:
         grid = run_for_real(grid, arguments.backend, arguments.cluster, arguments.expose)

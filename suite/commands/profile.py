@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from suite.commands._common import Subparsers, add_cluster, command, count, duration
 from suite.core.errors import InputError
+from suite.execution.profiling.samples import ROUNDS
 
 if TYPE_CHECKING:
     from suite.core.machine import Machine
@@ -43,6 +44,13 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--gpu-memory", default="8 GB", help="of a GPU device (8 GB)")
     parser.add_argument("--task", action="append", default=[], help="time its operations, too")
     parser.add_argument(
+        "--rounds",
+        type=count,
+        default=ROUNDS,
+        metavar="N",
+        help=f"how often everything is measured ({ROUNDS}; with 1, nothing tells a busy host)",
+    )
+    parser.add_argument(
         "--wait",
         type=duration,
         metavar="MINUTES",
@@ -59,12 +67,20 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
     from suite.execution.backends import make_backend
+    from suite.execution.kept_session import KeptSession
 
+    if not arguments.rounds:
+        raise InputError("--rounds is 0; give at least 1")
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
     machine = _machine(arguments)
     expose = arguments.expose
-    with make_backend(arguments.backend, machine, arguments.cluster, expose=expose) as backend:
+    kept = arguments.backend == "session" and arguments.cluster is None
+    with (
+        KeptSession(machine)
+        if kept
+        else make_backend(arguments.backend, machine, arguments.cluster, expose=expose)
+    ) as backend:
         path = _profile(arguments, machine, backend)
     print(f"wrote {path}")
     return 0
@@ -125,7 +141,8 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
             profiler = InferenceProfiler(backend, machine, Path(folder))
         else:
             profiler = Profiler(backend, machine, HostProbes(Path(folder)))
-        return profile_host(profiler, patience, arguments.force, partial(print, flush=True))
+        tell = partial(print, flush=True)
+        return profile_host(profiler, patience, arguments.force, tell, arguments.rounds)
 
 
 def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Path) -> None:

@@ -94,15 +94,19 @@ class Rounds(Protocol):
 
 
 def profile_host(
-    profiler: Rounds, patience: float, force: bool, tell: Callable[[str], None]
+    profiler: Rounds,
+    patience: float,
+    force: bool,
+    tell: Callable[[str], None],
+    rounds: int = ROUNDS,
 ) -> HostProfile:
-    """Measure rounds until the fastest ones agree, for ``patience`` seconds after the first few.
+    """Measure rounds until the fastest ones agree, for ``patience`` seconds after ``rounds``.
 
     ``tell`` hears how it goes. InputError when they do not agree by then, except with ``force``.
     """
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, rounds + 1):
         differ = profiler.measure_round()
-        tell(f"round {number} of {ROUNDS}")
+        tell(f"round {number} of {rounds}")
     trouble, end = too_busy(differ), time.monotonic() + patience
     while trouble and time.monotonic() < end:
         tell(f"the fastest {ROUNDS} rounds differ by {differ:.0%}; one more")
