@@ -92,6 +92,9 @@ def main(cpus: int, grid: str, text: str, rounds: int) -> None:
     seconds: dict[int, list[float]] = {1: [], 2: []}
     speeds: dict[int, list[float]] = {1: [], 2: []}
     records, times = [], []
+    with nodes(1, cpus):  # whatever is compiled, is now
+        run_cells(jobs)
+        search(problem)
     for _ in range(rounds):
         for count in (1, 2):
             with nodes(count, cpus):
