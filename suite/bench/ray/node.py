@@ -63,6 +63,8 @@ class Node:
         vars(sys.modules["__main__"]).pop("__file__", None)
         # Ray's, for the threads of libraries in the actor itself; a local bench has none.
         os.environ.pop("OMP_NUM_THREADS", None)
+        # Which cell of several would have it is not to be decided by chance.
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
         self.kept = cache_folder()
         self.folder = Path(tempfile.mkdtemp(prefix="placebench-node-"))
         self.cache = self.folder / "cache"
