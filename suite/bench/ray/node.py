@@ -127,6 +127,7 @@ class Node:
     def _local(self, job: Job) -> Job:
         if job.graph_file is None:
             return job
+        # One that is gone has kept its absolute path.
         return replace(job, graph_file=str(self.cache / job.graph_file))
 
     def _supply(self, name: str, reference: Any) -> None:

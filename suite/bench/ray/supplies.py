@@ -43,11 +43,15 @@ class Shipped:
         self._references: dict[str, Any] = {}
 
     def of(self, job: Job) -> tuple[Job, dict[str, Any]]:
-        """The job as a node gets it, and reference to its graph by its path below the cache."""
+        """The job as a node gets it, and reference to its graph by its path below the cache.
+
+        A graph that is gone is not sent: the cell will say so.
+        """
+        path = graph_path(job.cell.task) if job.graph_file is None else Path(job.graph_file)
+        if not path.exists():
+            return job, {}
         if job.graph_file is None:
-            path = graph_path(job.cell.task)
             return job, {path.name: self._reference(path.name, path)}
-        path = Path(job.graph_file)
         name = f"{GRAPHS}/{_digest(path)}/{path.name}"
         return replace(job, graph_file=name), {name: self._reference(name, path)}
 
