@@ -13,8 +13,6 @@ from suite.commands._common import Subparsers, command, count, duration
 from suite.core.child_python import child_environment, python_command
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS, MACHINES
-from suite.formats.json_file import read_json, write_json
-from suite.formats.machine_toml import profiles_folder
 
 if TYPE_CHECKING:
     from suite.execution.host import Host
@@ -110,8 +108,14 @@ def _steps(
     arguments: argparse.Namespace, host: Host, output: Path
 ) -> Iterator[tuple[str, list[str]]]:
     """What each step is, and the words after ``placebench`` that do it; none where it is done."""
+    from suite.formats.machine_toml import profiles_folder
+
     name, rehearse, results = arguments.name, arguments.rehearse, str(output)
-    devices = f"{len(host.gpus)} GPUs" if rehearse is None else f"{rehearse} logical CPUs"
+    devices = (
+        f"{len(host.gpus)} GPU{'s' * (len(host.gpus) > 1)}"
+        if rehearse is None
+        else f"{rehearse} logical CPU{'s' * (rehearse > 1)}"
+    )
     path = profiles_folder() / f"{name}.toml"
     if _profiled(name, path, host):
         yield f"profile: {path} is there already", []
@@ -131,7 +135,7 @@ def _steps(
 def _profile(arguments: argparse.Namespace, host: Host) -> list[str]:
     words = ["profile", arguments.name, "--backend", "session"]
     if arguments.rehearse is not None:
-        return [*words, "--cpus", str(arguments.rehearse), "--rounds", "1"]
+        return [*words, "--cpus", str(arguments.rehearse), "--rounds", "1", "--force"]
     free = min(gpu.free for gpu in host.gpus)
     words += ["--gpus", str(len(host.gpus)), "--gpu-memory", f"{USABLE * free / 1e9:.1f} GB"]
     words += [word for task in TASKS for word in ("--task", task)]
@@ -140,6 +144,8 @@ def _profile(arguments: argparse.Namespace, host: Host) -> list[str]:
 
 def _profiled(name: str, path: Path, host: Host) -> bool:
     """Whether this very hardware has been profiled by this name; InputError if another has."""
+    from suite.formats.json_file import read_json, write_json
+
     if (MACHINES / path.name).exists():
         raise InputError(f"{name} is a machine of placebench; give this host another name")
     about = path.with_name(f"{name}-host.json")

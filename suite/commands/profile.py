@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from suite.commands._common import Subparsers, add_cluster, command, count, duration
 from suite.core.errors import InputError
-from suite.execution.profiling.samples import ROUNDS
 
 if TYPE_CHECKING:
     from suite.core.machine import Machine
@@ -46,9 +45,8 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument(
         "--rounds",
         type=count,
-        default=ROUNDS,
         metavar="N",
-        help=f"how often everything is measured ({ROUNDS}; with 1, nothing tells a busy host)",
+        help="how often everything is measured (3; with 1, nothing tells a busy host)",
     )
     parser.add_argument(
         "--wait",
@@ -57,7 +55,7 @@ def add(parsers: Subparsers) -> None:
         help="on a busy host, measure on for so long until repeated measurements agree",
     )
     parser.add_argument(
-        "--force", action="store_true", help="write the profile even where they do not agree"
+        "--force", action="store_true", help="write the profile even where they make no sense"
     )
     parser.add_argument(
         "--output", type=Path, help="folder of the machine (default: in the cache, found by name)"
@@ -69,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.backends import make_backend
     from suite.execution.kept_session import KeptSession
 
-    if not arguments.rounds:
+    if arguments.rounds == 0:
         raise InputError("--rounds is 0; give at least 1")
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
@@ -131,6 +129,7 @@ def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
 
 def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> HostProfile:
     from suite.execution.profiling.profiler import HostProbes, Profiler, Rounds, profile_host
+    from suite.execution.profiling.samples import ROUNDS
 
     patience = 60 * (arguments.wait or 0.0)
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
@@ -140,9 +139,11 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
 
             profiler = InferenceProfiler(backend, machine, Path(folder))
         else:
-            profiler = Profiler(backend, machine, HostProbes(Path(folder)))
+            probes = HostProbes(Path(folder))
+            profiler = Profiler(backend, machine, probes, arguments.force)
         tell = partial(print, flush=True)
-        return profile_host(profiler, patience, arguments.force, tell, arguments.rounds)
+        rounds = arguments.rounds or ROUNDS
+        return profile_host(profiler, patience, arguments.force, tell, rounds)
 
 
 def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Path) -> None:

@@ -47,10 +47,12 @@ class HostProbes:
 class Profiler:
     """Measures all devices and links once a round, as often as it is asked to."""
 
-    def __init__(self, backend: Backend, machine: Machine, probes: HostProbes) -> None:
-        """Measure nothing yet."""
+    def __init__(
+        self, backend: Backend, machine: Machine, probes: HostProbes, forced: bool = False
+    ) -> None:
+        """Measure nothing yet. ``forced``: as of :class:`Samples`."""
         self._backend, self._machine, self._probes = backend, machine, probes
-        self._samples = Samples()
+        self._samples = Samples(forced)
 
     def measure_round(self) -> float:
         """Measure everything once more; return by how much the rounds so far differ."""
