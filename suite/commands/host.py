@@ -111,11 +111,11 @@ def _steps(
     from suite.formats.machine_toml import profiles_folder
 
     name, rehearse, results = arguments.name, arguments.rehearse, str(output)
-    devices = (
-        f"{len(host.gpus)} GPU{'s' * (len(host.gpus) > 1)}"
-        if rehearse is None
-        else f"{rehearse} logical CPU{'s' * (rehearse > 1)}"
-    )
+    if rehearse is None:
+        number, kind = len(host.gpus), "GPU"
+    else:
+        number, kind = rehearse, "logical CPU"
+    devices = f"{number} {kind}{'s' * (number > 1)}"
     path = profiles_folder() / f"{name}.toml"
     if _profiled(name, path, host):
         yield f"profile: {path} is there already", []
