@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{number} of {STEPS}: {title}", flush=True)
         if not words:
             continue
-        print(f"placebench {' '.join(words)}", flush=True)
+        print(shlex.join(["placebench", *words]), flush=True)
         command_line = python_command("-m", "suite.cli", *words)
         code = subprocess.run(command_line, env=child_environment(), check=False).returncode
         if code != 1 or words[0] not in ("bench", "fidelity"):
@@ -117,7 +118,7 @@ def _steps(
         number, kind = rehearse, "logical CPU"
     devices = f"{number} {kind}{'s' * (number > 1)}"
     path = profiles_folder() / f"{name}.toml"
-    if _profiled(name, path, host):
+    if _profiled(name, path, f"{devices} of {host.hardware()}"):
         yield f"profile: {path} is there already", []
     else:
         yield f"profile: measure {devices} and the links between them", _profile(arguments, host)
@@ -142,14 +143,14 @@ def _profile(arguments: argparse.Namespace, host: Host) -> list[str]:
     return words + (["--wait", f"{arguments.wait:g}"] if arguments.wait is not None else [])
 
 
-def _profiled(name: str, path: Path, host: Host) -> bool:
+def _profiled(name: str, path: Path, hardware: str) -> bool:
     """Whether this very hardware has been profiled by this name; InputError if another has."""
     from suite.formats.json_file import read_json, write_json
 
     if (MACHINES / path.name).exists():
         raise InputError(f"{name} is a machine of placebench; give this host another name")
     about = path.with_name(f"{name}-host.json")
-    now = {"format": FORMAT, "hardware": host.hardware()}
+    now = {"format": FORMAT, "hardware": hardware}
     if path.exists():
         if not about.exists() or read_json(about, FORMAT) != now:
             raise InputError(f"{path} is of other hardware; give another name, or remove it")
