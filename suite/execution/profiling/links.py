@@ -45,7 +45,7 @@ def fit_link(
                 "larger transfers take no longer than small ones; profile a quieter host"
             )
         largest = np.argmax(sizes)
-        latency, per_byte = seconds.min(), seconds[largest] / sizes[largest]
+        latency, per_byte = seconds.min(), max(seconds[largest], least_latency) / sizes[largest]
     latency = max(float(latency), least_latency)
     deviations = (latency + sizes * per_byte) * weights - 1.0
     error = float(np.sqrt(np.mean(deviations**2)))
