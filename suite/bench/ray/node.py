@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from suite.bench.record import Record
     from suite.search.progress_log import Progress
 
+FOLDER = "placebench-node-"
+"""Of a node's temporary folders; the number of its process comes next."""
 PACE = 1.0
 """Seconds until a report is due although no cell has ended."""
 
@@ -66,7 +68,8 @@ class Node:
         # Which cell of several would have it is not to be decided by chance.
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
         self.kept = cache_folder()
-        self.folder = Path(tempfile.mkdtemp(prefix="placebench-node-"))
+        _tidy()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         self.cache = self.folder / "cache"
         os.environ.setdefault("NUMBA_CACHE_DIR", str(self.kept / "numba"))
         os.environ["PLACEBENCH_CACHE"] = str(self.cache)
@@ -175,6 +178,16 @@ class Node:
         """Those of the files that are there."""
         there = (path for path in paths if path.exists())
         return {str(path.relative_to(self.folder)): path.read_bytes() for path in there}
+
+
+def _tidy() -> None:
+    """Remove the folders of nodes that were killed."""
+    from suite.core.processes import is_running
+
+    for path in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        owner = path.name.removeprefix(FOLDER).partition("-")[0]
+        if not owner.isdecimal() or not is_running(int(owner)):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(files: Files, folder: Path) -> None:
