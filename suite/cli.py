@@ -14,7 +14,7 @@ from suite.core.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
     *("bench", "report", "place", "train", "simulate", "run", "export", "graph", "workload"),
-    *("profile", "serve", "fidelity", "verify", "rescore", "rebound", "gate", "list"),
+    *("profile", "host", "serve", "fidelity", "verify", "rescore", "rebound", "gate", "list"),
 )
 
 EXAMPLES = """examples:
@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   placebench run net:step --machine two_cores --placement net.json    for real, beside simulated
   placebench export net:step --machine two_cores --placement net.json --output placed
   placebench profile two_cores --cpus 2    measure this host into a machine
+  placebench host my_gpus             check this GPU host, profile it, run on it, report
   placebench graph nmt_8              how large the graph is, beside the paper's
   placebench list                     placers, tasks, machines, grids, tables
 """

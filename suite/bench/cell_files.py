@@ -39,6 +39,22 @@ class Outlets:
         identity = f"{fingerprint(job)} {code_of(job)['digest']}"
         return Checkpoint(path, identity, self.interval)
 
+    def of_record(self, job: Job) -> list[Path]:
+        """The files of a finished cell, the record last: it is what makes the cell finished."""
+        record = job.cell.path(self.results)
+        return [record.with_suffix(".csv"), record.with_suffix(".npz"), record]
+
+    def of_search(self, job: Job) -> list[Path]:
+        """The files from which a search goes on.
+
+        The checkpoint comes first: a log that is longer than it can be cut, a shorter one cannot.
+        """
+        return [self.checkpoint_path(job), job.cell.path(self.results).with_suffix(".csv")]
+
+    def board_files(self, job: Job) -> list[Path]:
+        """The TensorBoard files that a cell has written so far."""
+        return [] if self.board is None else sorted((self.board / job.cell.name).glob("*"))
+
     def spent(self, job: Job) -> float:
         """Seconds that a job's search had taken when its checkpoint was written; 0 without one."""
         try:

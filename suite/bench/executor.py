@@ -53,32 +53,62 @@ def execute(
             listener = partial(tell, job.cell.name) if tell else None
             yield job, run_and_write(job, outlets, my_share(), listener)
         return
-    share = Share.of(min(workers, max(1, len(jobs))))
-    pool: list[_Worker] = []
+    pool = Pool(outlets, Share.of(min(workers, max(1, len(jobs)))), tell, lock)
     waiting = deque(jobs)
     try:
-        while len(pool) < min(workers, len(jobs)):
-            pool.append(_Worker(outlets, share, tell, lock))
-        while waiting or any(worker.job for worker in pool):
-            for worker in pool:
-                if worker.job is None and waiting:
-                    worker.assign(waiting.popleft())
-            yield from _collect(pool)
+        pool.start(min(workers, len(jobs)))
+        while waiting or pool.running:
+            while waiting and pool.idle:
+                pool.assign(waiting.popleft())
+            yield from pool.collect()
     finally:
-        for worker in pool:
+        pool.stop()
+
+
+class Pool:
+    """Worker processes, each with a job or idle."""
+
+    def __init__(
+        self, outlets: Outlets, share: Share, tell: Tell | None = None, lock: HeldOpen | None = None
+    ) -> None:
+        """Start nothing yet; each process will keep to ``share``."""
+        self._given = outlets, share, tell, lock
+        self._workers: list[_Worker] = []
+
+    def start(self, count: int) -> None:
+        """Start ``count`` more processes; OSError where the system refuses."""
+        for _ in range(count):
+            self._workers.append(_Worker(*self._given))
+
+    @property
+    def running(self) -> list[Job]:
+        """The jobs that processes are at."""
+        return [worker.job for worker in self._workers if worker.job is not None]
+
+    @property
+    def idle(self) -> int:
+        """How many processes have no job."""
+        return sum(worker.job is None for worker in self._workers)
+
+    def assign(self, job: Job) -> None:
+        """Give a job to an idle process, of which there must be one."""
+        next(worker for worker in self._workers if worker.job is None).assign(job)
+
+    def collect(self, seconds: float = 3600.0) -> Iterator[tuple[Job, Record]]:
+        """Wait until something happens, so long at most, and yield the jobs that ended."""
+        busy = [worker for worker in self._workers if worker.job]
+        deadline = min((worker.deadline for worker in busy), default=float("inf"))
+        wait([w.pipe for w in busy], timeout=max(0.0, min(deadline - time.monotonic(), seconds)))
+        for worker in busy:
+            job, record = worker.job, worker.outcome()
+            if record is not None and job is not None:
+                worker.job = None
+                yield job, record
+
+    def stop(self) -> None:
+        """End the processes and whatever they started."""
+        for worker in self._workers:
             worker.stop()
-
-
-def _collect(pool: Sequence[_Worker]) -> Iterator[tuple[Job, Record]]:
-    """Wait until something happens, and yield the jobs that ended."""
-    busy = [worker for worker in pool if worker.job]
-    deadline = min(worker.deadline for worker in busy)
-    wait([w.pipe for w in busy], timeout=max(0.0, min(deadline - time.monotonic(), 3600.0)))
-    for worker in busy:
-        job, record = worker.job, worker.outcome()
-        if record is not None and job is not None:
-            worker.job = None
-            yield job, record
 
 
 class _Worker:

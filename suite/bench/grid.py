@@ -36,10 +36,15 @@ def known_grids() -> dict[str, Path]:
     return {path.stem: path for path in sorted(GRIDS.glob("*.toml"))}
 
 
-def load_grid(name_or_path: str, seed: int | None = None, machine: str | None = None) -> Grid:
+def load_grid(
+    name_or_path: str,
+    seed: int | None = None,
+    machine: str | None = None,
+    gpus: int | None = None,
+) -> Grid:
     """Read a grid by name or from a TOML file (docs/formats.md).
 
-    ``seed`` and ``machine`` replace the grid's own.
+    ``seed`` and ``machine`` replace the grid's own; no task has more than ``gpus`` GPUs.
 
     Raises InputError for an unknown grid, task, placer, parameter or machine, for a wrong or
     missing value, and where the machine is still to be profiled or has too few GPUs.
@@ -47,7 +52,7 @@ def load_grid(name_or_path: str, seed: int | None = None, machine: str | None = 
     path = _path(name_or_path)
     table = _table(path)
     try:
-        grid = _planned(path, table, seed, machine)
+        grid = _with_at_most(gpus, _planned(path, table, seed, machine))
         _check_machine(grid)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
@@ -81,6 +86,14 @@ def _planned(path: Path, table: Mapping[str, Any], seed: int | None, machine: st
     if machine is not None:  # what profile the grid asks for is no matter then
         table = {key: value for key, value in table.items() if key != "cpus"} | {"machine": machine}
     return Grid(path.stem, tuple(_jobs(table, path, seed)), table.get("cpus"))
+
+
+def _with_at_most(gpus: int | None, grid: Grid) -> Grid:
+    """The same tasks on so many GPUs at most; of cells that become one, one stays."""
+    if gpus is None:
+        return grid
+    jobs = [replace(j, cell=replace(j.cell, gpus=min(gpus, j.cell.gpus))) for j in grid.jobs]
+    return replace(grid, jobs=tuple({job.cell: job for job in jobs}.values()))
 
 
 def _check_machine(grid: Grid) -> None:

@@ -46,7 +46,8 @@ def provenance() -> dict[str, Any]:
 
 
 def _git(*arguments: str) -> str | None:
-    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    # A worker that is killed meanwhile must not leave the checkout locked.
+    command = ["git", "--no-optional-locks", "-C", str(Path(__file__).parent), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -72,11 +72,16 @@ class Display:
             self._told[name] = now
             print(f"{name:46} {progress.line()}", file=self.stream, flush=True)
 
-    def finished(self, name: str, line: str) -> None:
-        """Print the line of a cell that ended."""
+    def say(self, line: str) -> None:
+        """Print a line that is of no one cell."""
         if self._live is None:
             print(line, file=self.stream, flush=True)
             return
-        self._lines.pop(name, None)
         self._live.console.print(line, markup=False, soft_wrap=True)
-        self._bar.advance(self._bar.task_ids[0])
+
+    def finished(self, name: str, line: str) -> None:
+        """Print the line of a cell that ended."""
+        self._lines.pop(name, None)
+        self.say(line)
+        if self._live is not None:
+            self._bar.advance(self._bar.task_ids[0])

@@ -14,18 +14,19 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def prepared(jobs: list[Job], results: Path, workers: int) -> Iterator[None]:
+def prepared(jobs: list[Job], results: Path, workers: int, here: bool) -> Iterator[None]:
     """Capture the graphs that are not here yet; compile meanwhile, and until this is left.
 
     Nothing is compiled for a grid whose cells all have a record in ``results``, unless graphs are
-    missing, too: then there is nothing to run, or not much.
+    missing, too: then there is nothing to run, or not much. Nor is it where the cells do not run
+    ``here``.
     """
     from suite.bench.warm_up import compiling, needed
     from suite.capture.cache import missing
 
     todo = missing([job.cell.task for job in jobs if job.graph_file is None])
     waiting = [job for job in jobs if not job.cell.path(results).exists()]
-    kinds = needed(waiting) if workers else []
+    kinds = needed(waiting) if workers and here else []
     start = time.monotonic()
     if todo:
         also = " and compiling" if kinds else ""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from suite.commands._common import Subparsers, add_cluster, command, count
 from suite.commands._display import add_tensorboard
 from suite.commands._prepare import prepared
+from suite.commands._ray import add_ray, check_ray
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from suite.bench.cell_files import Outlets
     from suite.bench.lock import HeldOpen
     from suite.bench.record import Record
+    from suite.commands._display import Display
+
+    Runner: TypeAlias = Callable[[list[Job], Outlets, Display], Iterator[tuple[Job, Record]]]
 
 
 def add(parsers: Subparsers) -> None:
@@ -29,7 +35,8 @@ def add(parsers: Subparsers) -> None:
         " code, or ended in an error or a time-out, and takes up searches where they were stopped.",
         "  placebench bench quick\n  placebench bench colocrl_table2\n"
         "  placebench bench my_grid.toml --workers 8 --seed 1\n"
-        "  placebench bench quick --only nmt_8/scotch",
+        "  placebench bench quick --only nmt_8/scotch\n"
+        "  placebench bench reference --ray 10.0.0.1:6379",
     )
     parser.add_argument(
         "grid",
@@ -39,7 +46,9 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
     parser.add_argument(
-        "--workers", type=count, help="processes (default: one a core; 0: this one)"
+        "--workers",
+        type=count,
+        help="processes, with --ray on each node (default: one a core; 0: this one)",
     )
     parser.add_argument("--seed", type=count, help="base seed, instead of the grid's")
     parser.add_argument("--only", metavar="TEXT", help="only cells whose name contains TEXT")
@@ -58,7 +67,11 @@ def add(parsers: Subparsers) -> None:
         " (simulator)",
     )
     add_cluster(parser)
+    add_ray(parser, "run the cells")
     parser.add_argument("--machine", help="machine, instead of the grid's")
+    parser.add_argument(
+        "--gpus", type=count, metavar="N", help="at most N GPUs for each task, for a smaller host"
+    )
     parser.add_argument(
         "--keep-code",
         action="store_true",
@@ -75,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.formats.atomic import remove_parts
     from suite.report.table_grids import load_grids
 
-    grid = load_grids(arguments.grid, arguments.seed, arguments.machine)
+    grid = load_grids(arguments.grid, arguments.seed, arguments.machine, arguments.gpus)
     real = arguments.backend != "simulator"
     if real:
         grid = run_for_real(grid, arguments.backend, arguments.cluster, arguments.expose)
@@ -87,34 +100,53 @@ def run(arguments: argparse.Namespace) -> int:
     for job in jobs:
         if job.measure_top is not None and not real:
             raise InputError(f"{job.cell.name} has measure_top; add --backend cluster or session")
+    check_ray(
+        arguments, {f"backend {arguments.backend}": real, "workers 0": arguments.workers == 0}
+    )
     workers = cores() if arguments.workers is None else arguments.workers
     if real:  # what else runs here would be measured, too
         _check_host(jobs[0])
         workers = 1
-    with locked(arguments.output) as lock:
+    with locked(arguments.output) as lock, _runner(arguments, workers, lock) as runner:
         remove_parts(arguments.output)
-        statuses = _run(grid.name, jobs, workers, arguments, lock)
+        statuses = _run(grid.name, jobs, workers, arguments, runner)
     return 1 if statuses["error"] or statuses["timeout"] else 0
 
 
+@contextmanager
+def _runner(arguments: argparse.Namespace, workers: int, lock: HeldOpen) -> Iterator[Runner]:
+    """What runs jobs: processes of this host, or those of a cluster's nodes."""
+    if arguments.ray is None:
+        from suite.bench.executor import execute
+
+        yield lambda jobs, outlets, shown: execute(jobs, outlets, workers, shown.searching, lock)
+        return
+    from suite.bench.ray.execute import execute as execute_on_nodes
+    from suite.search.ray.cluster import connected
+
+    with connected(arguments.ray):
+        yield lambda jobs, outlets, shown: execute_on_nodes(
+            jobs, outlets, arguments.workers, shown.searching, shown.say
+        )
+
+
 def _run(
-    name: str, jobs: list[Job], workers: int, arguments: argparse.Namespace, lock: HeldOpen
+    name: str, jobs: list[Job], workers: int, arguments: argparse.Namespace, runner: Runner
 ) -> Counter[str]:
     """Run the cells that are not finished; count all by status."""
     from suite.bench.cell_files import Outlets
-    from suite.bench.executor import execute
     from suite.commands._display import Display
 
     outlets = Outlets(arguments.output, arguments.tensorboard, arguments.checkpoint)
     if outlets.board is not None:
         outlets.board.mkdir(parents=True, exist_ok=True)
-    with prepared(jobs, arguments.output, workers):
+    with prepared(jobs, arguments.output, workers, here=arguments.ray is None):
         kept = [_finished(job, outlets, arguments.keep_code) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
     _say_plan(name, len(jobs), Counter(why for _, why in kept if why))
     with Display(len(todo)) as display:
-        for job, record in execute(todo, outlets, workers, display.searching, lock):
+        for job, record in runner(todo, outlets, display):
             statuses[record["status"]] += 1
             display.finished(job.cell.name, _line(job, record))
     _say_totals(name, statuses)

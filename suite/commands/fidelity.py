@@ -24,11 +24,16 @@ def add(parsers: Subparsers) -> None:
         " fidelity.md, .csv, .json and .png.",
         "  placebench fidelity rnnlm_small inception_v3 --machine here.toml --backend cluster",
     )
-    parser.add_argument("tasks", nargs="+", metavar="TASK", help="task (placebench list)")
+    parser.add_argument(
+        "tasks", nargs="+", metavar="TASK", help="task (placebench list), or graph file"
+    )
     parser.add_argument("--machine", required=True, help="machine name, or TOML file")
     parser.add_argument("--backend", choices=("session", "cluster", "openvino"), default="session")
     add_cluster(parser)
     parser.add_argument("--placements", type=count, default=24, help="of each task (24)")
+    parser.add_argument(
+        "--plain", action="store_true", help="without those of searches, which take minutes to find"
+    )
     parser.add_argument("--seed", type=count, default=0, help="of the drawn placements (0)")
     parser.add_argument("--steps", type=count, default=10, help="timed steps, 5 discarded (10)")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds of all steps (600)")
@@ -42,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.measurement import Timing
     from suite.execution.steps import step_of_task
     from suite.fidelity.run import GRID, compare
-    from suite.fidelity.sample_placements import draw
+    from suite.fidelity.sample_placements import BEST, draw
     from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import keep_machine
 
@@ -51,23 +56,31 @@ def run(arguments: argparse.Namespace) -> int:
     machine = load_machine(arguments.machine)
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
     gpus = len(machine.gpus)
-    problems = {task: make_problem(task, arguments.machine, gpus) for task in arguments.tasks}
+    files = dict(map(_named, arguments.tasks))
+    problems = {t: make_problem(t, arguments.machine, gpus, file) for t, file in files.items()}
     drawn = {}
+    best = {} if arguments.plain else BEST
     for task, problem in problems.items():
-        drawn[task] = draw(problem, arguments.placements, arguments.seed)
+        drawn[task] = draw(problem, arguments.placements, arguments.seed, best)
         print(f"{task}: {len(drawn[task])} placements", flush=True)
     keep_machine(arguments.machine, arguments.output / GRID / machine.name)
     statuses: Counter[str] = Counter()
     asked, expose = arguments.backend, arguments.expose
     with make_backend(asked, machine, arguments.cluster, expose=expose) as backend:
         for task, problem in problems.items():
-            step = step_of_task(task, asked)
+            step = step_of_task(files[task] or task, asked)
             found = compare(task, problem, step, drawn[task], backend, timing, arguments.output)
             for cell, record in found:
                 statuses[record["status"]] += 1
                 print(f"{cell.name:50} {_line(record)}", flush=True)
     print(", ".join(f"{n} {status}" for status, n in sorted(statuses.items())))
     return 1 if statuses["error"] or statuses["timeout"] else 0
+
+
+def _named(task: str) -> tuple[str, str | None]:
+    """A task's name, and the file of its graph where it is one."""
+    path = Path(task)
+    return (path.stem, task) if path.suffix in (".json", ".npz") else (task, None)
 
 
 def _line(record: Record) -> str:

@@ -32,6 +32,7 @@ from suite.commands._common import (
 )
 from suite.commands._display import Display, add_tensorboard
 from suite.commands._policy import add_policy, placer_with_policy, policy_json, policy_text
+from suite.commands._ray import add_ray, check_ray, spread_judge
 from suite.core.errors import BudgetExhausted, InputError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ EXAMPLES = """  placebench place nmt_2 --output nmt_2.json   # the best of many 
   placebench place rnnlm_small --machine two_cores --placer annealing --judge worst --machines 5
   placebench place rnnlm_small --machine two_cores --placer annealing --measure-top 8
   placebench place nmt_4 --gpus 4 --placer gdp_tuned --policy gdp.npz     # see placebench train
+  placebench place nmt_8 --placer annealing --set batch=64 --evaluations 20000 --ray 10.0.0.1:6379
   placebench place frozen.pb --machine l4_4 --input x=8,224,224,3 --fetch loss --placer gpu_only
 """
 
@@ -72,6 +74,7 @@ def add(parsers: Subparsers) -> None:
     add_placer_arguments(parser, required=False)
     add_policy(parser)
     add_answer_arguments(parser)
+    add_ray(parser, "judge what a search evaluates")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -85,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         _take_default(arguments)
     placer = placer_with_policy(arguments)
     judging, top = judging_of(arguments), measure_top_of(arguments)
+    check_ray(arguments, {"judge": judging is not None})
     loaded, problem = problem_of(arguments)
     policy = policy_json(placer, problem.graph, loaded.task)
 
@@ -106,11 +110,12 @@ def run(arguments: argparse.Namespace) -> int:
         judge = robust_judge(problem, *names, judging, semantics.name)
     answer, measured, failure = None, None, ""
     try:
-        if top is None:
-            answer = _answer(arguments, problem, simulator, judge, placer)
-        else:
-            step = measured_step(arguments, loaded)
-            answer, measured = _measured(arguments, problem, simulator, judge, placer, step, top)
+        with spread_judge(arguments, simulator, judge, semantics.name) as asks:
+            if top is None:
+                answer = _answer(arguments, problem, simulator, asks, placer)
+            else:
+                step = measured_step(arguments, loaded)
+                answer, measured = _measured(arguments, problem, simulator, asks, placer, step, top)
         # Before others are tried: whatever happens to them, the answer is there.
         _write(arguments, problem, answer)
     except BudgetExhausted as error:

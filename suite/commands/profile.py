@@ -43,13 +43,19 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--gpu-memory", default="8 GB", help="of a GPU device (8 GB)")
     parser.add_argument("--task", action="append", default=[], help="time its operations, too")
     parser.add_argument(
+        "--rounds",
+        type=count,
+        metavar="N",
+        help="how often everything is measured (3; with 1, nothing tells a busy host)",
+    )
+    parser.add_argument(
         "--wait",
         type=duration,
         metavar="MINUTES",
         help="on a busy host, measure on for so long until repeated measurements agree",
     )
     parser.add_argument(
-        "--force", action="store_true", help="write the profile even where they do not agree"
+        "--force", action="store_true", help="write the profile even where they make no sense"
     )
     parser.add_argument(
         "--output", type=Path, help="folder of the machine (default: in the cache, found by name)"
@@ -59,12 +65,20 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
     from suite.execution.backends import make_backend
+    from suite.execution.kept_session import KeptSession
 
+    if arguments.rounds == 0:
+        raise InputError("--rounds is 0; give at least 1")
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
     machine = _machine(arguments)
     expose = arguments.expose
-    with make_backend(arguments.backend, machine, arguments.cluster, expose=expose) as backend:
+    kept = arguments.backend == "session" and arguments.cluster is None
+    with (
+        KeptSession(machine)
+        if kept
+        else make_backend(arguments.backend, machine, arguments.cluster, expose=expose)
+    ) as backend:
         path = _profile(arguments, machine, backend)
     print(f"wrote {path}")
     return 0
@@ -120,6 +134,7 @@ def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
 
 def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> HostProfile:
     from suite.execution.profiling.profiler import HostProbes, Profiler, Rounds, profile_host
+    from suite.execution.profiling.samples import ROUNDS
 
     patience = 60 * (arguments.wait or 0.0)
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
@@ -129,8 +144,11 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
 
             profiler = InferenceProfiler(backend, machine, Path(folder))
         else:
-            profiler = Profiler(backend, machine, HostProbes(Path(folder)))
-        return profile_host(profiler, patience, arguments.force, partial(print, flush=True))
+            probes = HostProbes(Path(folder))
+            profiler = Profiler(backend, machine, probes, arguments.force)
+        tell = partial(print, flush=True)
+        rounds = arguments.rounds or ROUNDS
+        return profile_host(profiler, patience, arguments.force, tell, rounds)
 
 
 def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Path) -> None:

@@ -9,7 +9,16 @@ from suite.core.errors import InputError
 
 def require_openvino(what: str) -> None:
     """Raise InputError, in one line, where ``what`` needs OpenVINO and it is not installed."""
-    if find_spec("openvino") is None:
+    _require("openvino", "OpenVINO", what)
+
+
+def require_ray(what: str) -> None:
+    """Raise InputError, in one line, where ``what`` needs Ray and it is not installed."""
+    _require("ray", "Ray", what)
+
+
+def _require(module: str, name: str, what: str) -> None:
+    if find_spec(module) is None:
         raise InputError(
-            f"{what} needs OpenVINO, which is not installed; pip install 'placebench[openvino]'"
+            f"{what} needs {name}, which is not installed; pip install 'placebench[{module}]'"
         )

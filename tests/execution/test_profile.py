@@ -44,6 +44,14 @@ def test_transfers_that_get_faster_with_size_are_refused():
         fit_link(np.array([1.0, 100.0]), np.array([1.0, 0.5]))
 
 
+def test_such_transfers_make_a_link_where_that_is_forced():
+    fit = fit_link(np.array([1.0, 100.0]), np.array([1.0, 0.5]), forced=True)
+    assert (fit.latency, fit.bandwidth) == (0.5, 200.0)
+    # What noise makes negative takes a nanosecond.
+    fit = fit_link(np.array([1.0, 100.0]), np.array([1.0, -0.5]), forced=True)
+    assert (fit.latency, fit.bandwidth) == (1e-9, pytest.approx(1e11))
+
+
 def test_what_a_transfer_occupies_is_found_exactly():
     sizes = np.array([4.0, 1e4, 1e6, 1e7])
     found = fit_occupancy(sizes, 4e-5 + sizes / 3e9, 2e-5 + sizes / 3e9)

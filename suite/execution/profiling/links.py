@@ -28,17 +28,24 @@ class Fit:
         return f"{rate}, fitted within {self.error:.0%}"
 
 
-def fit_link(sizes: Floats, seconds: Floats, least_latency: float = 1e-9) -> Fit:
+def fit_link(
+    sizes: Floats, seconds: Floats, least_latency: float = 1e-9, forced: bool = False
+) -> Fit:
     """Least squares of relative deviations over transfers of ``sizes`` bytes, float64[n] each.
 
     Relative, since the small transfers decide as much as the large ones. InputError unless larger
-    ones take longer.
+    ones take longer; ``forced``, the fastest is the latency then and the largest the bandwidth.
     """
     weights = 1.0 / seconds
     design = np.stack([weights, sizes * weights], axis=1)
     (latency, per_byte), *_ = np.linalg.lstsq(design, np.ones(len(seconds)), rcond=None)
     if per_byte <= 0:
-        raise InputError("larger transfers take no longer than small ones; profile a quieter host")
+        if not forced:
+            raise InputError(
+                "larger transfers take no longer than small ones; profile a quieter host"
+            )
+        largest = np.argmax(sizes)
+        latency, per_byte = seconds.min(), max(seconds[largest], least_latency) / sizes[largest]
     latency = max(float(latency), least_latency)
     deviations = (latency + sizes * per_byte) * weights - 1.0
     error = float(np.sqrt(np.mean(deviations**2)))

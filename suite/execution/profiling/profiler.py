@@ -47,10 +47,12 @@ class HostProbes:
 class Profiler:
     """Measures all devices and links once a round, as often as it is asked to."""
 
-    def __init__(self, backend: Backend, machine: Machine, probes: HostProbes) -> None:
-        """Measure nothing yet."""
+    def __init__(
+        self, backend: Backend, machine: Machine, probes: HostProbes, forced: bool = False
+    ) -> None:
+        """Measure nothing yet. ``forced``: as of :class:`Samples`."""
         self._backend, self._machine, self._probes = backend, machine, probes
-        self._samples = Samples()
+        self._samples = Samples(forced)
 
     def measure_round(self) -> float:
         """Measure everything once more; return by how much the rounds so far differ."""
@@ -94,15 +96,19 @@ class Rounds(Protocol):
 
 
 def profile_host(
-    profiler: Rounds, patience: float, force: bool, tell: Callable[[str], None]
+    profiler: Rounds,
+    patience: float,
+    force: bool,
+    tell: Callable[[str], None],
+    rounds: int = ROUNDS,
 ) -> HostProfile:
-    """Measure rounds until the fastest ones agree, for ``patience`` seconds after the first few.
+    """Measure rounds until the fastest ones agree, for ``patience`` seconds after ``rounds``.
 
     ``tell`` hears how it goes. InputError when they do not agree by then, except with ``force``.
     """
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, rounds + 1):
         differ = profiler.measure_round()
-        tell(f"round {number} of {ROUNDS}")
+        tell(f"round {number} of {rounds}")
     trouble, end = too_busy(differ), time.monotonic() + patience
     while trouble and time.monotonic() < end:
         tell(f"the fastest {ROUNDS} rounds differ by {differ:.0%}; one more")

@@ -19,7 +19,9 @@ Key = tuple[str | int, ...]
 class Samples:
     """Seconds by what was measured, one number a round."""
 
-    def __init__(self) -> None:
+    def __init__(self, forced: bool = False) -> None:
+        """``forced``: figures are to be made of them, however little sense they make."""
+        self.forced = forced
         self._seconds: dict[Key, list[float]] = defaultdict(list)
 
     def add(self, key: Key, seconds: float) -> None:
@@ -32,7 +34,7 @@ class Samples:
 
     def ranked(self, rank: int) -> Samples:
         """One number of each thing: that of its fastest round but ``rank`` (0: its fastest)."""
-        found = Samples()
+        found = Samples(self.forced)
         for key, rounds in self._seconds.items():
             found.add(key, sorted(rounds)[min(rank, len(rounds) - 1)])
         return found

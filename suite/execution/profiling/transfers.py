@@ -50,7 +50,7 @@ def link_fit(source: int, target: int, samples: Samples) -> Fit:
     added = [_added(f"hops {size}", source, target, source, samples) for size in TRANSFERS]
     there_and_back = np.maximum(1e-9, np.array(added) / HOPS)
     there = there_and_back - there_and_back[0] / 2
-    return fit_link(np.array(TRANSFERS, np.float64), there)
+    return fit_link(np.array(TRANSFERS, np.float64), there, forced=samples.forced)
 
 
 def occupancy_fit(source: int, target: int, samples: Samples) -> Occupancy:
