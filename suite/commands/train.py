@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     remove_parts(output.parent)
     # One trace a graph is as few as there can be; TensorFlow takes that for a mistake.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
-    with prepared(list(jobs), output.parent, 0):
+    with prepared(list(jobs), output.parent, 0, here=True):
         COMPILE_TIME.announce(FIRST_USE)
         with Display() as display:
             policy, was_there = train(jobs, output, arguments.checkpoint, display.searching)
