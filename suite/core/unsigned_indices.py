@@ -10,6 +10,7 @@ from typing import Any
 
 from numba.core import ir, types
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.types.containers import BaseTuple, Tuple
 
 Kind = Any
 """A type of numba's."""
@@ -45,8 +46,8 @@ class UnsignedIndices(FunctionPass):  # type: ignore[misc]
 
 def _unsigned(index: Kind) -> Kind:
     """The type for an index of this type, or for several; slices and constants stay."""
-    if isinstance(index, types.BaseTuple):
-        return types.Tuple([_unsigned(kind) for kind in index])
+    if isinstance(index, BaseTuple):
+        return Tuple([_unsigned(kind) for kind in index])
     if isinstance(index, types.Integer) and not isinstance(index, types.Literal):
         return types.uintp
     return index
