@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from numba.core import ir
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.ir_utils import build_definitions, replace_vars
 from numba.core.postproc import PostProcessor
 from numba.core.types.containers import BaseNamedTuple
-from numba.core.untyped_passes import InlineInlinables
 
 Place = tuple[str, ...]
 """The variable of an argument, then the names of the fields that lead to a value within it."""
@@ -96,14 +94,3 @@ def _field(kind: Any, name: str) -> Any:
 def _makes(statement: Any, names: set[str]) -> bool:
     """Whether a statement makes one of these variables."""
     return isinstance(statement, ir.Assign) and statement.target.name in names
-
-
-class FieldsOnceCompiler(CompilerBase):  # type: ignore[misc]
-    """numba's compiler with this pass after the helpers have been inlined."""
-
-    def define_pipelines(self) -> list[PassManager]:
-        """Return numba's own pipeline with one pass more."""
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.add_pass_after(FieldsOnce, InlineInlinables)
-        pipeline.finalize()
-        return [pipeline]

@@ -20,8 +20,8 @@ import numba
 from numba.core import event
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from suite.core.argument_fields import FieldsOnceCompiler
 from suite.core.compile_time import COMPILE_TIME
+from suite.core.compilers import FieldsOnceCompiler, LeanCompiler
 from suite.core.errors import InputError
 from suite.core.paths import cache_folder
 from suite.core.source_digest import code_digest
@@ -44,17 +44,19 @@ def compiled_folder() -> Path:
 
 def kernel(function: Compiled) -> Compiled:
     """Compile a function and keep it on disk."""
-    return _kept(function, {})
+    return _kept(function, {"pipeline_class": FieldsOnceCompiler})
 
 
 def lean_kernel(function: Compiled, variant: str = "") -> Compiled:
     """As :func:`kernel`, for what allocates nothing; other threads run meanwhile.
 
     Without allocations, numba's reference counting can go: with it, every access to an array of a
-    named tuple counts, and a simulated step takes 30 times as long. ``variant`` tells functions
-    apart that were made of one by :func:`with_globals`.
+    named tuple counts, and a simulated step takes 30 times as long. Nor may an index in a variable
+    be negative: ``array[-1]`` is the last element, ``array[i]`` with i = -1 lies outside. ``variant``
+    tells functions apart that were made of one by :func:`with_globals`.
     """
-    return _kept(function, {"nogil": True, "_nrt": False}, variant)
+    options = {"nogil": True, "_nrt": False, "pipeline_class": LeanCompiler}
+    return _kept(function, options, variant)
 
 
 def inline(function: Compiled) -> Compiled:
@@ -88,14 +90,14 @@ def with_globals(function: Compiled, constants: Mapping[str, object]) -> Compile
     return cast(Compiled, copied(cast(FunctionType, function)))
 
 
-def _kept(function: Compiled, options: dict[str, bool], variant: str = "") -> Compiled:
+def _kept(function: Compiled, options: dict[str, Any], variant: str = "") -> Compiled:
     """Compile with a cache in the folder of the function's sources."""
     before = numba.config.CACHE_DIR
     # numba decides where a function is kept when it is decorated.
     digest = code_digest(function.__module__, without=_NOT_COMPILED)
     name = f"{digest}-{variant}" if variant else digest
     numba.config.CACHE_DIR = str(_folder(compiled_folder(), name))
-    compile_ = numba.njit(cache=True, pipeline_class=FieldsOnceCompiler, **options)
+    compile_ = numba.njit(cache=True, **options)
     try:
         return cast(Compiled, compile_(function))
     finally:

@@ -1,0 +1,122 @@
+"""How annealing fares on Keras models that are no tasks: nothing in it was chosen for these.
+
+Three networks whose structure no task has, each on 2 and 4 GPUs of the machine `k40`:
+DenseNet-121, where every layer of a block reads all before it; an encoder of eight transformer
+layers; a tagger of two bidirectional LSTM layers over 40 words, which Keras unrolls. Beside
+annealing, with its own defaults and 4,000 evaluations, every placer that `placebench place` tries
+where none is named: single devices, partitioners, list schedules.
+
+    python benchmarks/unseen_models.py
+
+Writes benchmarks/unseen_models.md. All figures but the seconds come out the same on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from page import write_page
+
+from suite.bench.compare import QUICK, Answer, Trial, attempt, compare, fastest
+from suite.bounds.lower_bound import lower_bound
+from suite.capture.load_model import load
+from suite.capture.options import Options
+from suite.core.problem import Problem
+from suite.formats.machine_toml import load_machine
+from suite.report.table import Section
+from suite.search.placer import Search
+from suite.search.registry import make_placer
+from suite.simulator.compiled.judge import Simulator
+
+if TYPE_CHECKING:
+    import keras
+
+MACHINE = "k40"
+GPUS = (2, 4)
+EVALUATIONS = 4000
+SEEDS = 3
+WORDS, VOCABULARY = 40, 20_000
+
+
+def networks() -> Iterator[tuple[str, keras.Model]]:
+    """The networks, compiled for training."""
+    import keras
+
+    yield "DenseNet-121", keras.applications.DenseNet121(weights=None)
+    words = keras.Input((WORDS,), dtype="int32")
+    hidden = keras.layers.Embedding(VOCABULARY, 512)(words)
+    for _ in range(8):
+        seen = keras.layers.MultiHeadAttention(8, 64)(hidden, hidden)
+        hidden = keras.layers.LayerNormalization()(hidden + seen)
+        inner = keras.layers.Dense(2048, activation="relu")(hidden)
+        hidden = keras.layers.LayerNormalization()(hidden + keras.layers.Dense(512)(inner))
+    logits = keras.layers.Dense(VOCABULARY, activation="softmax")(hidden)
+    yield "Transformer encoder", keras.Model(words, logits)
+    hidden = keras.layers.Embedding(VOCABULARY, 512)(words)
+    for _ in range(2):
+        layer = keras.layers.LSTM(512, return_sequences=True, unroll=True)
+        hidden = keras.layers.Bidirectional(layer)(hidden)
+    yield "BiLSTM tagger", keras.Model(words, keras.layers.Dense(64, activation="softmax")(hidden))
+
+
+def annealed(problem: Problem, simulator: Simulator, seed: int) -> Answer:
+    """What annealing finds."""
+    search = Search(problem, simulator, seed, max_evaluations=EVALUATIONS)
+    return attempt(problem, simulator, make_placer("annealing", {}), search)
+
+
+def row(name: str, problem: Problem) -> tuple[str, ...]:
+    """Annealing beside the best of the others."""
+    simulator = Simulator(problem)
+    answers = [annealed(problem, simulator, seed) for seed in range(SEEDS)]
+    steps = [answer.result.step_time for answer in answers]
+    trials = compare(problem, simulator, Trial.of("annealing", answers[0]), 0, QUICK)
+    other, single = fastest(trials[1:]), fastest([t for t in trials if t.placer == "gpu_only"])
+    assert other is not None
+    assert other.answer is not None
+    theirs, mine = other.answer.result.step_time, median(steps)
+    bound = lower_bound(problem).seconds
+    alone = single.answer.result.step_time if single is not None and single.answer else None
+    return (
+        name,
+        f"{problem.graph.n_ops:,}",
+        str(len(problem.machine.gpus)),
+        "OOM" if alone is None else f"{alone:.4f}",
+        f"{theirs:.4f} ({other.placer})",
+        f"{mine:.4f} ({min(steps):.4f}-{max(steps):.4f})",
+        f"{100 * (1 - mine / theirs):.1f} %",
+        f"x{mine / bound:.2f}",
+        f"{median(answer.seconds for answer in answers):.0f}",
+    )
+
+
+def main() -> None:
+    """Place, and write the page."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
+        for name, network in networks():
+            network.compile("adam", "sparse_categorical_crossentropy")
+            path = Path(folder) / f"{name.replace(' ', '_')}.keras"
+            network.save(path)
+            graph = load(str(path), Options()).graph
+            for gpus in GPUS:
+                rows.append(row(name, Problem.create(graph, load_machine(MACHINE).with_gpus(gpus))))
+                print(*rows[-1], file=sys.stderr, flush=True)
+    heads = ("single GPU, s", "best of the others, s", "annealing, s", "shorter by", "x bound")
+    lead = (
+        f"`python benchmarks/unseen_models.py`: a training step, batch 32, machine `{MACHINE}`,"
+        f" simulated. Annealing: {EVALUATIONS:,} evaluations, median and range of {SEEDS} seeds, no"
+        f" parameter set. The others: {', '.join(QUICK)}."
+    )
+    header = ("network", "operations", "GPUs", *heads, "planning, s")
+    title = "Annealing on models that are no tasks"
+    write_page(__file__, Section(title, header, tuple(rows), lead))
+
+
+if __name__ == "__main__":
+    main()
