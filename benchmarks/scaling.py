@@ -253,7 +253,7 @@ def shown(facts: Facts | None) -> str:
 def growth(cells: list[Facts | None]) -> str:
     """CPU seconds per operation, each size beside the one before."""
     known = [None if c is None or "error" in c else c["processor"] / c["ops"] for c in cells]
-    return ", ".join("" if a is None or b is None else f"{b / a:.2f}" for a, b in pairwise(known))
+    return ", ".join("-" if a is None or b is None else f"{b / a:.2f}" for a, b in pairwise(known))
 
 
 def head(cells: Iterable[Facts | None]) -> str:
@@ -264,7 +264,7 @@ def head(cells: Iterable[Facts | None]) -> str:
 
 def page(found: dict[str, Facts]) -> str:
     """The page of all that is known."""
-    lines = [f"# How everything grows with the graph\n\n{LEAD}"]
+    lines = ["# How everything grows with the graph", "", LEAD.strip()]
     for graph in GRAPHS:
         rows = {s: [found.get(f"{graph}/{n}/{s}") for n in SIZES] for s in STEPS}
         heads = [head(column) for column in zip(*rows.values(), strict=True)]
