@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.bounds.alike import Alike
 from suite.core.arrays import Ints
 from suite.core.compilation import kernel
 from suite.core.problem import Problem
-from suite.simulator.durations import nanoseconds
 
 Nanoseconds = NDArray[np.int64]
 NEVER = int(np.iinfo(np.int64).max) // 4
@@ -17,19 +17,20 @@ integer holds, so that sums of three cannot overflow."""
 
 
 def release_and_delivery(
-    problem: Problem, durations: Nanoseconds
+    problem: Problem, durations: Nanoseconds, alike: Alike | None = None
 ) -> tuple[Nanoseconds, Nanoseconds]:
     """Bound the time before and after each operation, whatever the rest of the placement is.
 
-    ``durations`` is int64[ops, devices] in nanoseconds, 0 where the operation's colocation class
-    may not go. Returns (release, delivery), int64[ops, devices]: an operation on that device starts
-    at least its release time after the step does, and the step lasts at least its delivery time
-    after its end. Each input comes from wherever its producer is best off, transfer included; the
-    members of a class share a device; operations and transfers never wait for one another.
+    ``durations`` is int64[ops, kinds] in nanoseconds, 0 where the operation's colocation class
+    may not go; kinds of devices that are ``alike``, by default every device. Returns (release,
+    delivery), int64[ops, kinds]: an operation on a device of that kind starts at least its release
+    time after the step does, and the step lasts at least its delivery time after its end. Each
+    input comes from wherever its producer is best off, transfer included; the members of a class
+    share a device; operations and transfers never wait for one another.
     """
     graph = problem.graph
     sizes, size_of = np.unique(graph.tensor_bytes, return_inverse=True)
-    move = _transfers(problem, sizes)
+    move = (alike or Alike.apart(problem.machine)).transfers(sizes)
     sized, made, classes = size_of.reshape(-1), graph.producer, graph.colocation
     release = _release_times(*graph.inputs, sized, made, classes, durations, move)
     readers, places = graph.consumers, graph.consumer_offsets
@@ -37,15 +38,6 @@ def release_and_delivery(
         *graph.outputs, places, readers, sized, made, classes, durations, move
     )
     return release, delivery
-
-
-def _transfers(problem: Problem, sizes: Ints) -> Nanoseconds:
-    """int64[sizes, devices, devices]: time on a free channel, 0 from a device to itself."""
-    machine = problem.machine
-    move = np.zeros((len(sizes), machine.n_devices, machine.n_devices), np.int64)
-    for (s, t), link in machine.link_of.items() if machine.n_devices > 1 else ():
-        move[:, s, t] = nanoseconds(link.latency + sizes / link.bandwidth)
-    return move
 
 
 @kernel

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.arrays import Floats
+from suite.bounds.alike import Alike
+from suite.core.arrays import Floats, same_columns
 from suite.core.problem import Problem
 
 ROUNDING = 1e-10
@@ -36,25 +37,28 @@ class Load:
     persistent: NDArray[np.int64]
     """int64[classes]: bytes."""
     firsts: NDArray[np.int64]
-    """int64[groups]: one device of each group."""
+    """int64[groups]: one kind of device of each group."""
     sizes: NDArray[np.int64]
     """int64[groups]: devices in each group."""
     memory: NDArray[np.int64]
     """int64[groups]: bytes of each single device."""
 
     @classmethod
-    def of(cls, problem: Problem, durations: NDArray[np.int64]) -> Load:
-        """Sum ``durations`` (int64[ops, devices], nanoseconds) by class and by kind of device."""
-        work = np.zeros(problem.allowed.shape)
-        np.add.at(work, problem.graph.colocation, durations.astype(np.float64))
-        work[~problem.allowed] = np.inf
-        memory = problem.machine.memory
-        alike = np.vstack([work, memory.astype(np.float64)])
-        _, firsts, sizes = np.unique(alike, axis=1, return_index=True, return_counts=True)
-        kept = np.argsort(firsts)
-        firsts = firsts[kept]
+    def of(cls, problem: Problem, durations: NDArray[np.int64], alike: Alike | None = None) -> Load:
+        """Sum ``durations`` (int64[ops, kinds], nanoseconds) by class and by group of devices.
+
+        Kinds of devices that are ``alike``, by default every device.
+        """
+        alike = alike or Alike.apart(problem.machine)
+        classes, n = problem.graph.colocation, problem.graph.n_classes
+        columns = [np.bincount(classes, column, n) for column in durations.astype(np.float64).T]
+        work: Floats = np.stack(columns, axis=1).astype(np.float64)
+        work[~problem.allowed[:, alike.firsts]] = np.inf
+        memory = problem.machine.memory[alike.firsts]
+        firsts, group = same_columns(np.vstack([work, memory.astype(np.float64)]))
+        sizes = np.bincount(group[alike.kind]).astype(np.int64)
         persistent = problem.class_persistent_bytes
-        return cls(work[:, firsts], persistent, firsts, sizes[kept], memory[firsts])
+        return cls(work[:, firsts], persistent, firsts, sizes, memory[firsts])
 
     def least(self) -> tuple[float, Floats]:
         """Return proven nanoseconds and the prices of time, float64[groups], that prove it."""

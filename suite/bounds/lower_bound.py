@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.bounds.alike import Alike
 from suite.bounds.critical_path import NEVER, release_and_delivery
 from suite.bounds.load_balance import Load
 from suite.bounds.serialisation import serial_release_and_delivery
 from suite.bounds.window import window_bound
-from suite.core.arrays import Bools
+from suite.core.arrays import Bools, Ints
 from suite.core.problem import Problem
 from suite.simulator.durations import nanoseconds
 
@@ -53,17 +54,20 @@ def lower_bound(problem: Problem) -> Bound:
     graph = problem.graph
     if not graph.n_ops:
         return Bound(0.0, "critical_path", {"critical_path": 0.0})
-    allowed = problem.allowed[graph.colocation]
-    durations = np.where(allowed, nanoseconds(problem.seconds), 0)
-    path = _longest(allowed, durations, *release_and_delivery(problem, durations))
-    release, delivery = serial_release_and_delivery(problem, durations)
-    load = Load.of(problem, durations)
+    alike = Alike.of(problem)
+    allowed = problem.allowed[:, alike.firsts]
+    may = allowed[graph.colocation]
+    durations = np.where(may, nanoseconds(problem.seconds[:, alike.firsts]), 0)
+    reached = release_and_delivery(problem, durations, alike)
+    release, delivery = serial_release_and_delivery(problem, durations, alike, reached)
+    load = Load.of(problem, durations, alike)
+    ends = release.min(axis=1), delivery.min(axis=1)
     found = {
-        "critical_path": path,
+        "critical_path": _longest(may, durations, *reached),
         "load": load.least()[0],
-        "serial": _longest(allowed, durations, release, delivery),
-        "class": _class_bound(problem, durations, release, delivery),
-        "window": window_bound(problem, durations, release.min(axis=1), delivery.min(axis=1)),
+        "serial": _longest(may, durations, release, delivery),
+        "class": _class_bound(graph.colocation, allowed, durations, release, delivery),
+        "window": window_bound(problem, durations, *ends, alike),
     }
     best = max(found.values())
     kind = next(name for name, value in found.items() if value >= best * (1 - _SAME))
@@ -83,15 +87,16 @@ def _longest(
 
 
 def _class_bound(
-    problem: Problem,
+    classes: Ints,
+    allowed: Bools,
     durations: NDArray[np.int64],
     release: NDArray[np.int64],
     delivery: NDArray[np.int64],
 ) -> float:
     """On its best device: a class' first release, all its work in turn, its shortest delivery."""
-    classes, shape = problem.graph.colocation, problem.allowed.shape
+    shape = allowed.shape
     first, last, work = np.full(shape, NEVER), np.full(shape, NEVER), np.zeros(shape, np.int64)
     np.minimum.at(first, classes, release)
     np.minimum.at(last, classes, delivery)
     np.add.at(work, classes, durations)
-    return float(np.where(problem.allowed, first + work + last, NEVER).min(axis=1).max())
+    return float(np.where(allowed, first + work + last, NEVER).min(axis=1).max())

@@ -23,21 +23,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.bounds.alike import Alike
 from suite.bounds.critical_path import NEVER, Nanoseconds, release_and_delivery
 from suite.bounds.serialisation_kernel import Costs, raised
-from suite.core.arrays import Bools, Ints
+from suite.core.arrays import Bools, Ints, same_columns
 from suite.core.problem import Problem
 from suite.simulator.durations import nanoseconds
 
 
 def serial_release_and_delivery(
-    problem: Problem, durations: Nanoseconds
+    problem: Problem,
+    durations: Nanoseconds,
+    alike: Alike | None = None,
+    reached: tuple[Nanoseconds, Nanoseconds] | None = None,
 ) -> tuple[Nanoseconds, Nanoseconds]:
-    """Raise :func:`suite.bounds.critical_path.release_and_delivery`: same meaning, never less."""
-    release, delivery = release_and_delivery(problem, durations)
-    _, firsts, kind = np.unique(durations, axis=1, return_index=True, return_inverse=True)
-    kind = kind.reshape(-1)
-    ahead, back = _both_ways(problem, durations[:, firsts], kind)
+    """Raise :func:`suite.bounds.critical_path.release_and_delivery`: same meaning, never less.
+
+    ``reached`` is what that answers, where it is known.
+    """
+    alike = alike or Alike.apart(problem.machine)
+    release, delivery = reached or release_and_delivery(problem, durations, alike)
+    # Whatever their links, devices with the same durations are one kind here.
+    firsts, kind = same_columns(durations)
+    ahead, back = _both_ways(problem, durations[:, firsts], kind[alike.kind])
     later = raised(ahead, _least(release, kind))[:, kind]
     longer = raised(back, _least(delivery, kind)[::-1])[::-1, kind]
     return np.maximum(release, later), np.maximum(delivery, longer)
@@ -89,8 +97,10 @@ def _transfers(
     """The least time to, and from, a device of each kind: int64[sizes, kinds] each."""
     shape = (len(sizes), int(kind.max()) + 1)
     arrive, leave = np.full(shape, NEVER), np.full(shape, NEVER)
-    for (s, t), link in problem.machine.link_of.items() if len(kind) > 1 else ():
-        time = nanoseconds(link.latency + sizes / link.bandwidth)
-        arrive[:, kind[t]] = np.minimum(arrive[:, kind[t]], time)
-        leave[:, kind[s]] = np.minimum(leave[:, kind[s]], time)
+    links = problem.machine.link_of.items() if len(kind) > 1 else ()
+    speeds = {(int(kind[s]), int(kind[t]), k.latency, k.bandwidth) for (s, t), k in links}
+    for s, t, latency, bandwidth in sorted(speeds):
+        time = nanoseconds(latency + sizes / bandwidth)
+        arrive[:, t] = np.minimum(arrive[:, t], time)
+        leave[:, s] = np.minimum(leave[:, s], time)
     return arrive, leave

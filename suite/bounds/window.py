@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.bounds.alike import Alike
 from suite.bounds.load_balance import Load, priced
 from suite.core.arrays import Floats
 from suite.core.problem import Problem
@@ -19,20 +20,22 @@ def window_bound(
     durations: NDArray[np.int64],
     release: NDArray[np.int64],
     delivery: NDArray[np.int64],
+    alike: Alike,
 ) -> float:
     """max over thresholds (a, b) of a + b + load of the operations of release >= a, delivery >= b.
 
-    ``durations`` is int64[ops, devices], 0 where not allowed; ``release`` and ``delivery`` are
+    ``durations`` is int64[ops, kinds], 0 where not allowed; ``release`` and ``delivery`` are
     int64[ops]; all in nanoseconds, like the result. The best pair is looked for with a few prices,
     cheaply, then its load program is solved. A pair that no operation meets proves nothing and is
     left out.
     """
-    load = Load.of(problem, durations)
+    load = Load.of(problem, durations, alike)
     early, late = _thresholds(release), _thresholds(delivery)
     shape = (len(early), len(late))
     cell = np.searchsorted(early, release, "right") - 1
     cell = cell * len(late) + np.searchsorted(late, delivery, "right") - 1
-    work = np.where(problem.allowed[problem.graph.colocation], durations, np.inf)[:, load.firsts]
+    allowed = problem.allowed[:, alike.firsts[load.firsts]][problem.graph.colocation]
+    work = np.where(allowed, durations[:, load.firsts], np.inf)
     shared = np.zeros(shape)
     for price in _prices(load):
         shared = np.maximum(shared, _at_least(cell, priced(price, work).min(axis=1), shape))
@@ -41,7 +44,8 @@ def window_bound(
     a, b = np.unravel_index(int(np.argmax(total)), shape)
     first, last = int(early[a]), int(late[b])
     inside = (release >= first) & (delivery >= last)
-    return first + last + Load.of(problem, np.where(inside[:, None], durations, 0)).least()[0]
+    within = Load.of(problem, np.where(inside[:, None], durations, 0), alike)
+    return first + last + within.least()[0]
 
 
 def _thresholds(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,9 +1,8 @@
-"""placebench graph: how large a model's graph is; the graph as JSON, or coarsened by its blocks."""
+"""placebench graph: how large a model's graph is; the graph in a file, or coarsened by blocks."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,14 +28,18 @@ def add(parsers: Subparsers) -> None:
     parser = command(
         parsers,
         "graph",
-        "Print a graph's size beside the paper's, write it as JSON, or coarsened by its blocks.",
+        "Print a graph's size beside the paper's, write it to a file, or coarsened by its blocks.",
         "  placebench graph nmt_8\n  placebench graph rnnlm --json > rnnlm.json\n"
+        "  placebench graph large.json --output large.npz\n"
         "  placebench graph nmt_2 --workload nmt_2_training.json\n"
         "  placebench graph nmt_2 --gpus 4 --workload nmt_2_inference.json --inference\n"
         "  placebench graph my_package.net:step\n" + MODELS,
     )
     add_problem_arguments(parser)
     parser.add_argument("--json", action="store_true", help="write the graph as JSON to stdout")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write the graph, as .npz or else as JSON"
+    )
     parser.add_argument(
         "--workload",
         type=Path,
@@ -55,18 +58,23 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts, or the graph."""
     from suite.formats.graph_json import graph_to_json
+    from suite.formats.interchange import write_graph
+    from suite.formats.json_file import json_lines
 
     if arguments.workload is not None:
         return _write_workload(arguments)
     if arguments.inference or arguments.cpus is not None:
         raise InputError("--inference and --cpus go with --workload FILE; add it")
     loaded = model_of(arguments)
+    if arguments.output is not None:
+        write_graph(loaded.graph, arguments.output)
     if arguments.json:
-        json.dump(graph_to_json(loaded.graph), sys.stdout, indent=1)
-        print()
+        sys.stdout.write(json_lines(graph_to_json(loaded.graph)))
         return 0
     for label, value in _facts(loaded):
         print(f"{label:34} {value}")
+    if arguments.output is not None:
+        print(f"wrote {arguments.output}")
     return 0
 
 

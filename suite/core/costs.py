@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from suite.core.arrays import Floats
+from suite.core.arrays import Bools, Floats, Ints
 from suite.core.graph import OpGraph
-from suite.core.machine import OP_CLASSES, Machine
+from suite.core.machine import OP_CLASSES, Device, Machine
 
 _HOST = """
     Const NoOp Placeholder PlaceholderWithDefault VarHandleOp ReadVariableOp Identity IdentityN
@@ -22,6 +24,8 @@ _MOVEMENT = """
     TensorScatterUpdate UnsortedSegmentSum Fill ZerosLike OnesLike OneHot Cast Copy
     InvertPermutation BroadcastTo Range Select SelectV2 ReverseV2 ReverseSequence
 """
+_ROWS = 4096
+"""Operations written at a time, so that their rows stay in the processor's caches."""
 HOST_TYPES = frozenset(_HOST.split())
 """Operations that launch no kernel: they hand on a buffer or compute a shape on the host."""
 
@@ -41,21 +45,36 @@ def op_seconds(graph: OpGraph, machine: Machine) -> Floats:
     with the efficiency of the operation's class on that kind of device (1 where the machine does
     not say). Where the graph gives seconds for the device kind, they are taken as they are.
     """
-    classes = np.array([op_class(t) for t in graph.op_types], np.int64)
-    on_host = np.array([t in HOST_TYPES for t in graph.op_types], np.bool_)
+    types = set(graph.op_types)
+    class_of, on_host_of = {t: op_class(t) for t in types}, {t: t in HOST_TYPES for t in types}
+    classes = np.array([class_of[t] for t in graph.op_types], np.int64)
+    on_host = np.array([on_host_of[t] for t in graph.op_types], np.bool_)
+    # Many devices are alike but for their names: their column is computed once.
+    alike = [replace(device, name="", memory=0) for device in machine.devices]
+    columns = {device: _column(graph, machine, device, classes, on_host) for device in set(alike)}
     times = np.empty((graph.n_ops, machine.n_devices))
-    for d, device in enumerate(machine.devices):
-        table = machine.efficiency.get(device.kind, {})
-        compute, memory = np.array([table.get(c, (1.0, 1.0)) for c in OP_CLASSES])[classes].T
-        busy = np.maximum(
-            graph.flops / (device.peak_flops * compute),
-            graph.bytes_touched / (device.memory_bandwidth * memory),
-        )
-        overhead = np.where(on_host, device.host_overhead, device.launch_overhead)
-        times[:, d] = busy + overhead
-        if device.kind in graph.seconds:
-            given = graph.seconds[device.kind]
-            times[:, d] = np.where(np.isnan(given), times[:, d], given)
-        if device.kind == "gpu":
-            times[~graph.gpu_kernel, d] = np.inf
+    for first in range(0, graph.n_ops, _ROWS):
+        part = slice(first, first + _ROWS)
+        for d, device in enumerate(alike):
+            times[part, d] = columns[device][part]
+    times.setflags(write=False)
     return times
+
+
+def _column(
+    graph: OpGraph, machine: Machine, device: Device, classes: Ints, on_host: Bools
+) -> Floats:
+    """float64[ops]: seconds on one device."""
+    table = machine.efficiency.get(device.kind, {})
+    compute, memory = np.array([table.get(c, (1.0, 1.0)) for c in OP_CLASSES])[classes].T
+    busy = np.maximum(
+        graph.flops / (device.peak_flops * compute),
+        graph.bytes_touched / (device.memory_bandwidth * memory),
+    )
+    seconds = busy + np.where(on_host, device.host_overhead, device.launch_overhead)
+    if device.kind in graph.seconds:
+        given = graph.seconds[device.kind]
+        seconds = np.where(np.isnan(given), seconds, given)
+    if device.kind == "gpu":
+        seconds[~graph.gpu_kernel] = np.inf
+    return np.asarray(seconds, np.float64)

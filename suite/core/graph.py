@@ -182,10 +182,10 @@ class OpGraph:
 
 
 def _padded(shapes: Sequence[Sequence[int]]) -> NDArray[np.int32]:
-    width = max((len(shape) for shape in shapes), default=0)
-    padded = np.full((len(shapes), width), -1, np.int32)
-    for row, shape in zip(padded, shapes, strict=True):
-        row[: len(shape)] = shape
+    ranks = np.array([len(shape) for shape in shapes], np.int64)
+    padded = np.full((len(shapes), int(ranks.max(initial=0))), -1, np.int32)
+    there = np.arange(padded.shape[1]) < ranks[:, None]
+    padded[there] = [size for shape in shapes for size in shape]
     return padded
 
 

@@ -88,8 +88,7 @@ def check_graph(graph: OpGraph) -> None:
     """Refuse arrays of wrong shapes or lengths, sizes below 0, and edges that lead nowhere."""
     n, m = graph.n_ops, graph.n_tensors
     if len(set(graph.op_names)) < n:
-        twice = next(x for i, x in enumerate(graph.op_names) if x in graph.op_names[:i])
-        raise InputError(f"two operations are named {twice!r}; names must be unique")
+        _refuse_twice(graph.op_names)
     for name in ARRAYS:
         rank, shape = 1 + (name == "shapes"), getattr(graph, name).shape
         if len(shape) != rank:
@@ -122,6 +121,14 @@ def check_graph(graph: OpGraph) -> None:
     _check_aliases(graph)
 
 
+def _refuse_twice(names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"two operations are named {name!r}; names must be unique")
+        seen.add(name)
+
+
 def _check_edges(graph: OpGraph) -> None:
     n = graph.n_ops
     for ids, what in ((graph.producer, "producer"), (graph.consumers, "consumer")):
@@ -140,11 +147,15 @@ def _check_edges(graph: OpGraph) -> None:
 
 def _check_aliases(graph: OpGraph) -> None:
     tensors, consumers = graph.edges
-    reads = set(zip(consumers.tolist(), tensors.tolist(), strict=True))
-    for tensor in np.flatnonzero(graph.alias_of >= 0):
-        op, target = int(graph.producer[tensor]), int(graph.alias_of[tensor])
-        if (op, target) not in reads:
-            raise InputError(
-                f"a tensor of operation {graph.op_names[op]!r} shares the buffer of tensor"
-                f" {target}, which that operation does not read; drop alias_of or add the edge"
-            )
+    sharing = np.flatnonzero(graph.alias_of >= 0)
+    ops, targets = (ids[sharing].astype(np.int64) for ids in (graph.producer, graph.alias_of))
+    # Each key is an edge; one that is never found stands behind them.
+    n = max(1, graph.n_ops)
+    keys = np.append(np.sort(tensors.astype(np.int64) * n + consumers), -1)
+    wanted = targets * n + ops
+    reads = keys[np.searchsorted(keys[:-1], wanted)] == wanted
+    for op, target in zip(ops[~reads][:1], targets[~reads][:1], strict=True):
+        raise InputError(
+            f"a tensor of operation {graph.op_names[op]!r} shares the buffer of tensor"
+            f" {target}, which that operation does not read; drop alias_of or add the edge"
+        )

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.arrays import Bools, Floats, Ints, digest, frozen
+from suite.core.arrays import Bools, Floats, Ints, digest, frozen, same_columns
 from suite.core.colocation import Rule, colocation_groups
 from suite.core.costs import op_seconds
 from suite.core.errors import InputError
@@ -64,19 +64,30 @@ class Problem:
         return colocation_groups(self.graph, self.rule)
 
     @cached_property
+    def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Devices on which all operations take the same: what holds for one holds for its kind.
+
+        (first device of each kind int64[kinds], kind of each device int64[devices]).
+        """
+        return same_columns(self.seconds)
+
+    @cached_property
     def allowed(self) -> Bools:
         """bool[n_classes, devices]: where each colocation class may go."""
-        runnable = np.isfinite(self.seconds)
-        allowed = np.ones((self.graph.n_classes, self.machine.n_devices), np.bool_)
-        np.logical_and.at(allowed, self.graph.colocation, runnable)
-        return allowed
+        firsts, kind = self.kinds
+        allowed = np.ones((self.graph.n_classes, len(firsts)), np.bool_)
+        for column, device in enumerate(firsts):
+            stopped = ~np.isfinite(self.seconds[:, device])
+            allowed[self.graph.colocation[stopped], column] = False
+        return np.ascontiguousarray(allowed[:, kind])
 
     @cached_property
     def class_seconds(self) -> Floats:
         """float64[n_classes, devices]: summed op times of each class; infinite if not allowed."""
-        total = np.zeros((self.graph.n_classes, self.machine.n_devices))
-        np.add.at(total, self.graph.colocation, self.seconds)
-        return total
+        firsts, kind = self.kinds
+        classes, n = self.graph.colocation, self.graph.n_classes
+        sums = [np.bincount(classes, self.seconds[:, device], n) for device in firsts]
+        return np.ascontiguousarray(np.stack(sums, axis=1)[:, kind])
 
     @cached_property
     def class_persistent_bytes(self) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, TypedDict, cast
 
 import numpy as np
@@ -128,31 +129,57 @@ def _check_total(ops: list[_Op], tensors: list[_Tensor]) -> None:
 
 def graph_to_json(graph: OpGraph) -> dict[str, Any]:
     """Return a graph as a ``placebench-graph-1`` object, every field written out."""
-    members = np.bincount(graph.colocation, minlength=graph.n_classes)
-    ops = []
-    for i, name in enumerate(graph.op_names):
-        index = int(graph.colocation[i])
+    members = np.bincount(graph.colocation, minlength=graph.n_classes).tolist()
+    ops: list[dict[str, Any]] = []
+    columns = zip(
+        graph.op_names,
+        graph.op_types,
+        graph.flops.tolist(),
+        graph.bytes_touched.tolist(),
+        graph.persistent_bytes.tolist(),
+        graph.gpu_kernel.tolist(),
+        graph.colocation.tolist(),
+        strict=True,
+    )
+    for name, kind, flops, touched, persistent, gpu_kernel, index in columns:
         op = {
             "name": name,
-            "type": graph.op_types[i],
-            "flops": float(graph.flops[i]),
-            "bytes_touched": float(graph.bytes_touched[i]),
-            "persistent_bytes": int(graph.persistent_bytes[i]),
-            "gpu_kernel": bool(graph.gpu_kernel[i]),
+            "type": kind,
+            "flops": flops,
+            "bytes_touched": touched,
+            "persistent_bytes": persistent,
+            "gpu_kernel": gpu_kernel,
             "colocation": str(index) if members[index] > 1 else None,
         }
-        given = {k: float(v[i]) for k, v in graph.seconds.items() if not np.isnan(v[i])}
-        ops.append(op | ({"seconds": given} if given else {}))
+        ops.append(op)
+    for kind, seconds in graph.seconds.items():
+        for i in np.flatnonzero(~np.isnan(seconds)).tolist():
+            ops[i].setdefault("seconds", {})[kind] = float(seconds[i])
+    return {"format": GRAPH, "name": graph.name, "ops": ops, "tensors": _tensors(graph)}
+
+
+def _tensors(graph: OpGraph) -> list[dict[str, Any]]:
+    names, consumers = graph.op_names, graph.consumers.tolist()
+    starts = graph.consumer_offsets.tolist()
+    columns = zip(
+        graph.producer.tolist(),
+        graph.tensor_bytes.tolist(),
+        pairwise(starts),
+        graph.shapes.tolist(),
+        graph.host_memory.tolist(),
+        graph.alias_of.tolist(),
+        strict=True,
+    )
     tensors = []
-    for t in range(graph.n_tensors):
-        readers = graph.consumers[graph.consumer_offsets[t] : graph.consumer_offsets[t + 1]]
-        tensor = {
-            "producer": graph.op_names[graph.producer[t]],
-            "bytes": int(graph.tensor_bytes[t]),
-            "consumers": [graph.op_names[op] for op in readers],
-            "shape": [int(d) for d in graph.shapes[t] if d >= 0],
-            "host_memory": bool(graph.host_memory[t]),
+    for producer, size, (first, end), shape, host_memory, alias in columns:
+        tensor: dict[str, Any] = {
+            "producer": names[producer],
+            "bytes": size,
+            "consumers": [names[op] for op in consumers[first:end]],
+            "shape": [d for d in shape if d >= 0],
+            "host_memory": host_memory,
         }
-        alias = int(graph.alias_of[t])
-        tensors.append(tensor | ({"alias_of": alias} if alias >= 0 else {}))
-    return {"format": GRAPH, "name": graph.name, "ops": ops, "tensors": tensors}
+        if alias >= 0:
+            tensor["alias_of"] = alias
+        tensors.append(tensor)
+    return tensors

@@ -13,10 +13,10 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.graph_json import GRAPH, graph_from_json, graph_to_json
 from suite.formats.graph_npz import load_graph_file, save_graph
-from suite.formats.json_file import read_json, write_json
+from suite.formats.json_file import read_json, write_json_lines
+from suite.formats.placement_npz import PLACEMENT, load_placement, save_placement
 from suite.formats.schema import Fields, check_fields
 
-PLACEMENT = "placebench-placement-1"
 _PLACEMENT: Fields = {"format": (str,), "graph": (str,), "machine": (str,), "devices": (dict,)}
 
 
@@ -38,14 +38,16 @@ def write_graph(graph: OpGraph, path: Path) -> None:
     if path.suffix == ".npz":
         save_graph(graph, path)
     else:
-        write_json(graph_to_json(graph), path)
+        write_json_lines(graph_to_json(graph), path)
 
 
 def read_placement(path: Path, problem: Problem) -> Placement:
-    """Read and check a placement; InputError says which operation is wrong.
+    """Read and check a placement, .npz or else JSON; InputError says which operation is wrong.
 
     The names of graph and machine in it are for people: what counts is that it fits ``problem``.
     """
+    if path.suffix == ".npz":
+        return load_placement(path, problem)
     devices = read_placement_names(path)
     try:
         return Placement.of_names(problem, devices)
@@ -67,11 +69,14 @@ def read_placement_names(path: Path) -> dict[str, str]:
 
 
 def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
-    """Write a placement as JSON, whole or not at all."""
+    """Write a placement as .npz or, by any other name, as JSON, whole or not at all."""
+    if path.suffix == ".npz":
+        save_placement(placement, problem, path)
+        return
     data = {
         "format": PLACEMENT,
         "graph": problem.graph.name,
         "machine": problem.machine.name,
         "devices": placement.names(problem),
     }
-    write_json(data, path)
+    write_json_lines(data, path)

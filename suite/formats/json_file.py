@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,5 +33,31 @@ def read_json(path: Path, expected: str) -> dict[str, Any]:
 
 def write_json(data: object, path: Path) -> None:
     """Write JSON, whole or not at all."""
+    _write(json.dumps(data, indent=1) + "\n", path)
+
+
+def write_json_lines(data: Mapping[str, object], path: Path) -> None:
+    """As :func:`write_json`, laid out by :func:`json_lines`."""
+    _write(json_lines(data), path)
+
+
+def json_lines(data: Mapping[str, object]) -> str:
+    """JSON with every entry of the object's lists and objects on a line of its own.
+
+    Where there are a million entries, indenting what is in them would take minutes.
+    """
+    return "{" + ",\n".join(f"{json.dumps(k)}: {_lines(v)}" for k, v in data.items()) + "}\n"
+
+
+def _lines(value: object) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+    if isinstance(value, dict) and value:
+        rows = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in value.items())
+        return "{\n" + ",\n".join(rows) + "\n}"
+    return json.dumps(value)
+
+
+def _write(text: str, path: Path) -> None:
     with atomic(path) as temporary:
-        temporary.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")

@@ -110,7 +110,8 @@ def record(simulator: Simulator, devices: Ints) -> Timeline:
     """Simulate one placement, int[ops], with a simulator that is there, and keep all times."""
     devices = np.asarray(devices, np.int32)
     result, w, n = simulator.record(devices)
-    duration = simulator.layout.graph.duration[np.arange(len(devices)), devices]
+    flat = simulator.layout.graph
+    duration = flat.duration[np.arange(len(devices)), flat.kind[devices]]
     times = (w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy())
     return Timeline(
         simulator.problem,

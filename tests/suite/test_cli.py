@@ -105,8 +105,11 @@ def test_graph_tells_and_writes(folder, capsys):
     assert "colocation classes                 2" in facts
     assert main(["graph", "g.json", "--json"]) == 0
     (folder / "again.json").write_text(capsys.readouterr().out)
-    assert main([*SIMULATE, "--graph", "again.json", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["step_time"] == pytest.approx(0.60102)
+    assert main(["graph", "g.json", "--output", "again.npz"]) == 0
+    assert "wrote again.npz" in capsys.readouterr().out
+    for again in ("again.json", "again.npz"):
+        assert main([*SIMULATE, "--graph", again, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["step_time"] == pytest.approx(0.60102)
 
 
 def test_list_names_everything(capsys):

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -252,3 +253,40 @@ def test_a_placement_must_fit_the_problem(tmp_path):
     joined = Problem.create(graph_from_json(together), machine)
     words = refusal(read_placement, tmp_path / "p.json", PLACED, joined)
     assert "'a' and 'b' must share a device but are on gpu:0 and cpu:0" in words
+
+
+def test_a_placement_survives_an_npz_and_its_devices_go_by_name(tmp_path):
+    graph = graph_from_json(TWO_OPS)
+    two, four = (load_machine("k40").with_gpus(gpus) for gpus in (2, 4))
+    problem = Problem.create(graph, two)
+    placement = Placement.of(problem, np.array([2, 0]))
+    write_placement(placement, problem, tmp_path / "p.npz")
+    write_placement(placement, problem, tmp_path / "p.json")
+    turned = replace(four, devices=four.devices[::-1])
+    for machine, devices in ((two, [2, 0]), (four, [2, 0]), (turned, [2, 4])):
+        other = Problem.create(graph, machine)
+        for name in ("p.npz", "p.json"):
+            assert read_placement(tmp_path / name, other).devices.tolist() == devices
+
+
+def test_an_npz_of_other_operations_devices_or_bytes_is_refused(tmp_path):
+    problem = Problem.create(graph_from_json(TWO_OPS), load_machine("k40").with_gpus(2))
+    path = tmp_path / "p.npz"
+    write_placement(Placement.of(problem, np.array([2, 0])), problem, path)
+    other = Problem.create(
+        graph_from_json(changed(TWO_OPS, "ops", 1, "type", "Tanh")), problem.machine
+    )
+    assert read_placement(path, other).devices.tolist() == [2, 0]
+    renamed = changed(changed(TWO_OPS, "ops", 1, "name", "z"), "tensors", 0, "consumers", ["z"])
+    for graph, machine, words in (
+        (renamed, problem.machine, "places other operations than those of two_ops"),
+        (TWO_OPS, load_machine("k40").with_gpus(1), "has no device 'gpu:1'"),
+    ):
+        with pytest.raises(InputError, match=words) as caught:
+            read_placement(path, Problem.create(graph_from_json(graph), machine))
+        assert str(path) in str(caught.value)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"p\.npz is damaged or not a placebench-placement-1 file"):
+        read_placement(path, problem)
+    with pytest.raises(InputError, match="no such file"):
+        read_placement(tmp_path / "none.npz", problem)

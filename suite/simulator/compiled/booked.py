@@ -19,7 +19,7 @@ def book(
     Returns the number of requests there are now.
     """
     graph = flat.graph
-    end = max(now, w.device_free[device]) + graph.duration[op, device]
+    end = max(now, w.device_free[device]) + graph.duration[op, graph.kind[device]]
     w.device_free[device] = end
     for k in range(graph.out_start[op], graph.out_start[op + 1]):
         tensor = graph.out_tensor[k]
@@ -52,4 +52,4 @@ def _book_transfer(flat: Layout, w: Work, totals: Totals, number: int, end: int)
     w.channel_free[target] = w.ended[number]
     totals.moved[source] += size
     totals.moved[target] += size
-    push(w.heap, w.ended[number] << flat.rank_bits | (len(w.running) + number))
+    push(flat, w, w.ended[number], len(w.running) + number)

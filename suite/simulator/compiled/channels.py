@@ -1,7 +1,8 @@
 """Channels: what transfers hold, and who starts when one is let go.
 
 A channel keeps a word with a bit per queue that has something waiting, and one word says which
-channels are held: those who can start are found by two operations on words, not by a search.
+channels are held: those who can start are found by two operations on words, not by a search. Where
+there are more copy engines than bits, there are several words of each (``WIDE``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from suite.core.compilation import inline, trailing_zeros
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
+from suite.simulator.compiled.rules import WIDE
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -85,31 +87,35 @@ def _start(flat: Layout, w: Work, totals: Totals, number: int, line: int, now: i
     w.started[number] = now
     w.ended[number] = now + transfer_time(flat.links, source, target, size)
     # Requests are numbered behind the devices, so that at one time devices go first.
-    push(w.heap, w.ended[number] << flat.rank_bits | (len(w.running) + number))
+    push(flat, w, w.ended[number], len(w.running) + number)
 
 
 @inline
 def _hold(links: FlatLinks, w: Work, channel: int) -> None:
     w.occupied[channel] = True
-    w.busy[0] |= links.channel_mask[channel]
+    w.busy[links.channel_word[channel] if WIDE else 0] |= links.channel_mask[channel]
 
 
 @inline
 def _free(links: FlatLinks, w: Work, channel: int) -> None:
     w.occupied[channel] = False
-    w.busy[0] &= ~links.channel_mask[channel]
+    w.busy[links.channel_word[channel] if WIDE else 0] &= ~links.channel_mask[channel]
 
 
 @inline
 def _mark(links: FlatLinks, w: Work, line: int) -> None:
     """Note for its channels whether a queue is empty."""
     first, second = links.first[line], links.second[line]
+    if WIDE:
+        first = first * len(w.busy) + links.other_word[line, 0]
     bit = links.other_mask[line, 0]
     if w.queue_head[line] >= 0:
         w.waiting[first] |= bit
     else:
         w.waiting[first] &= ~bit
     if second >= 0:
+        if WIDE:
+            second = second * len(w.busy) + links.other_word[line, 1]
         bit = links.other_mask[line, 1]
         if w.queue_head[line] >= 0:
             w.waiting[second] |= bit
@@ -123,13 +129,15 @@ def _first_waiting(links: FlatLinks, w: Work, channel: int) -> int:
     best = -1
     lowest = len(w.first_edge)
     if not w.occupied[channel]:
-        # A queue's bit on this channel is its other channel's, so what is held drops out at once.
-        candidates = w.waiting[channel] & ~w.busy[0]
-        while candidates != 0:
-            line = links.line_at[channel, trailing_zeros(candidates)]
-            candidates &= candidates - np.uint64(1)
-            number = w.queue_head[line]
-            if number < lowest:
-                lowest = number
-                best = line
+        for word in range(len(w.busy) if WIDE else 1):
+            # A queue's bit here is its other channel's, so what is held drops out at once.
+            place = channel * len(w.busy) + word if WIDE else channel
+            candidates = w.waiting[place] & ~w.busy[word]
+            while candidates != 0:
+                line = links.line_at[place, trailing_zeros(candidates)]
+                candidates &= candidates - np.uint64(1)
+                number = w.queue_head[line]
+                if number < lowest:
+                    lowest = number
+                    best = line
     return best

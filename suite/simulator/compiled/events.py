@@ -32,9 +32,9 @@ def start_operation(flat: Layout, w: Work, totals: Totals, device: int, now: int
     op = dequeue(flat, w, device)
     w.running[device] = op
     w.op_start[op] = now
-    duration = flat.graph.duration[op, device]
+    duration = flat.graph.duration[op, flat.graph.kind[device]]
     totals.busy[device] += duration
-    push(w.heap, (now + duration) << flat.rank_bits | device)
+    push(flat, w, now + duration, device)
     if BLOCKS:
         allocate(w, totals, device, flat.graph.block[op])
     elif not ALLOC_AT_END:
@@ -48,9 +48,9 @@ def end_operation(
     """Handle the end of what runs on a device; returns the number of requests there are now."""
     op = w.running[device]
     w.running[device] = IDLE
-    if RESTING and op >= 0 and flat.graph.rest[op, device] > 0:
+    if RESTING and op >= 0 and flat.graph.rest[op, flat.graph.kind[device]] > 0:
         w.running[device] = PAUSED
-        push(w.heap, (now + flat.graph.rest[op, device]) << flat.rank_bits | device)
+        push(flat, w, now + flat.graph.rest[op, flat.graph.kind[device]], device)
     before = requests
     # Where devices pause, what ends may be a pause.
     if not PAUSING or op >= 0:
@@ -78,7 +78,7 @@ def end_transfer(
     if TRAILING and edge >= 0:
         w.first_edge[number] = -1
         after = now + flat.links.trail[source, target]
-        push(w.heap, after << flat.rank_bits | (len(w.running) + number))
+        push(flat, w, after, len(w.running) + number)
     if not BLOCKS and not (TRAILING and edge < 0):
         release(flat.graph, w, w.tensor[number], source)
     while edge >= 0:

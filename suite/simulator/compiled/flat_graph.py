@@ -19,7 +19,9 @@ class FlatGraph(NamedTuple):
     """Read-only; edges are positions in ``graph.consumers``."""
 
     duration: NDArray[np.int64]
-    """int64[ops, devices]: nanoseconds."""
+    """int64[ops, kinds]: nanoseconds."""
+    kind: NDArray[np.int32]
+    """int32[devices]: the column of each device; with one each, rows would fill the caches."""
     rank: NDArray[np.int32]
     """int32[ops]: order among ready operations (priority policy)."""
     by_rank: NDArray[np.int32]
@@ -46,7 +48,7 @@ class FlatGraph(NamedTuple):
     persistent: NDArray[np.int64]
     """int64[ops]: bytes."""
     rest: NDArray[np.int64]
-    """int64[ops, devices]: nanoseconds a device pauses after an operation (``resting``)."""
+    """int64[ops, kinds]: nanoseconds a device pauses after an operation (``resting``)."""
     block: NDArray[np.int64]
     """int64[ops]: bytes of its outputs (``blocks``)."""
     unread: NDArray[np.int64]
@@ -60,18 +62,21 @@ class FlatGraph(NamedTuple):
 def flat_graph(problem: Problem, policy: str, semantics: Semantics) -> FlatGraph:
     """Flatten the graph of a problem, with what control edges carry under these semantics."""
     graph, size = with_control(problem.graph, semantics.control)
-    duration = nanoseconds(problem.seconds)
+    firsts, kind = problem.kinds
+    seconds = problem.seconds[:, firsts]
+    duration = nanoseconds(seconds)
     rank = run_order(graph, duration, policy)
     tensors, consumers = graph.edges
     in_start, in_edge = csr(consumers, np.arange(len(consumers)), graph.n_ops)
     out_start, out_tensor = graph.outputs
-    rest = np.where(problem.seconds > 0, np.int64(np.rint(1e9 * semantics.rest)), 0)
+    rest = np.where(seconds > 0, np.int64(np.rint(1e9 * semantics.rest)), 0)
     block, unread = _blocks(graph, semantics)
     alias_of = graph.alias_of if semantics.aliases else np.full(graph.n_tensors, -1, np.int32)
     read = np.diff(graph.consumer_offsets) > 0
     edge_source = graph.producer[tensors]
     return FlatGraph(
         duration=duration,
+        kind=kind.astype(np.int32),
         rank=rank,
         by_rank=np.argsort(rank).astype(np.int32),
         n_inputs=np.diff(in_start).astype(np.int32),

@@ -49,7 +49,8 @@ class Simulator:
         self.problem = problem
         self.semantics = semantics
         self.layout = layout(problem, policy, semantics)
-        self.rules = rules_of(problem.machine, policy, semantics)
+        wide, long = self.layout.links.words > 1, self.layout.rank_bits == 0
+        self.rules = rules_of(problem.machine, policy, semantics, wide, long)
         self._kernels = kernels(self.rules)
         # Deadlines are a rule of their own, so that steps without one do not pay for looking.
         self._timed = kernels(self.rules._replace(timed=True))

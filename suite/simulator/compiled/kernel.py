@@ -31,12 +31,8 @@ def simulate(
     for device in range(n_devices):
         start_operation(flat, w, totals, device, 0)
     now = 0
-    # A key's low bits number the device or the request, its high bits are the time.
-    mask = (1 << flat.rank_bits) - 1
     while w.heap[-1] > 0:
-        key = pop(w.heap)
-        now = key >> flat.rank_bits
-        index = key & mask
+        now, index = pop(flat, w)
         if index < n_devices:
             if TIMED:
                 # Longest paths to the end would hardly tell earlier (docs/baselines.md).

@@ -22,7 +22,7 @@ class Layout(NamedTuple):
     stack: bool
     """The policy; ``priority`` if neither. Known at run time only, to compile fewer kernels."""
     rank_bits: int
-    """Low bits of an event key that hold the device or the request number."""
+    """Low bits of an event key that hold the device or the request number; 0: they are apart."""
 
 
 def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> Layout:
@@ -38,7 +38,7 @@ def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> 
 
 
 def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
-    """Bits for every number of a device or request; the rest must hold the longest step there is:
+    """Bits for every number of a device or request, if the rest holds the longest step there is:
     all operations one after the other, each where it is slowest, then all transfers.
     """
     duration, n = graph.duration, problem.machine.n_devices
@@ -54,10 +54,10 @@ def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
         longest += (2 if semantics.booked else 1) * transfers
         sends, receives, copies = np.max([link.occupancy for link in links], axis=0)
         longest += 1e9 * ((sends + receives) * len(moved) + 2 * copies * float(moved.sum()))
-    if longest >= 2.0 ** (63 - bits):
+    if longest >= 2.0**62:
         raise InputError(
             f"a step of {problem.graph.name} on {problem.machine.name} could take"
-            f" {longest / 1e9:.3g} s; the simulator counts up to {2.0 ** (63 - bits) / 1e9:.3g} s:"
+            f" {longest / 1e9:.3g} s; the simulator counts up to {2.0**62 / 1e9:.3g} s:"
             " check units"
         )
-    return bits
+    return bits if longest < 2.0 ** (63 - bits) else 0

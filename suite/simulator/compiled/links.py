@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.arrays import Floats, Ints
-from suite.core.errors import InputError
 from suite.core.machine import Machine
 from suite.simulator.channels import channels_of
 from suite.simulator.semantics import Semantics
 
-MOST_ENGINES = 63
-"""Copy engines that fit a bit mask beside the bit of queues with one channel."""
+WORD = 64
+"""Bits of a mask's word. One is that of queues with one channel, the others are copy engines."""
 
 
 class FlatLinks(NamedTuple):
@@ -37,19 +36,27 @@ class FlatLinks(NamedTuple):
     """int32[queues]: the first channel held."""
     second: NDArray[np.int32]
     """int32[queues]: the second channel held; -1 where there is one only."""
+    channel_word: NDArray[np.int32]
     channel_mask: NDArray[np.uint64]
-    """uint64[channels]: the bit of a channel that shares queues with others; 0 for the rest."""
+    """int32[channels], uint64[channels]: word and bit of a channel that shares queues with others;
+    0 for the rest."""
+    other_word: NDArray[np.int32]
     other_mask: NDArray[np.uint64]
-    """uint64[queues, 2]: the queue's bit among those of its first, and of its second channel."""
+    """int32[queues, 2], uint64[queues, 2]: the queue's word and bit among those of its first, and
+    of its second channel."""
     line_at: NDArray[np.int32]
-    """int32[channels, 64]: the queue of each bit."""
+    """int32[channels x words, 64]: the queue of each bit."""
+
+    @property
+    def words(self) -> int:
+        """Words of a mask: one, unless there are more copy engines than bits."""
+        return len(self.line_at) // max(1, len(self.channel_mask))
 
 
 def flat_links(machine: Machine, semantics: Semantics) -> FlatLinks:
-    """Flatten the links of a machine; InputError when there are more copy engines than bits."""
+    """Flatten the links of a machine."""
     names, *channels = channels_of(machine, semantics)
     queue, first, second = _queues(*channels)
-    channel_mask, other_mask, line_at = _masks(first, second, len(names))
     latency, bandwidth, trail = _speeds(machine, semantics)
     return FlatLinks(
         latency=latency,
@@ -60,9 +67,7 @@ def flat_links(machine: Machine, semantics: Semantics) -> FlatLinks:
         queue=queue,
         first=first,
         second=second,
-        channel_mask=channel_mask,
-        other_mask=other_mask,
-        line_at=line_at,
+        **_masks(first, second, len(names)),
     )
 
 
@@ -78,27 +83,31 @@ def _queues(
     return queue, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-def _masks(
-    first: Ints, second: Ints, channels: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int32]]:
+def _masks(first: Ints, second: Ints, channels: int) -> dict[str, NDArray[Any]]:
     """Number the channels of two-channel queues; a queue's bit on one is its other channel's."""
     paired = second >= 0
     numbers = {c: i for i, c in enumerate(sorted({*first[paired], *second[paired]}))}
     alone = len(numbers)
-    if alone > MOST_ENGINES:
-        raise InputError(f"{alone} copy engines; the simulator knows up to {MOST_ENGINES}")
-    channel_mask = np.zeros(channels, np.uint64)
-    for channel, bit in numbers.items():
-        channel_mask[channel] = 1 << bit
+    words = alone // WORD + 1
+    channel_word, channel_mask = np.zeros(channels, np.int32), np.zeros(channels, np.uint64)
+    for channel, number in numbers.items():
+        channel_word[channel], channel_mask[channel] = number // WORD, 1 << number % WORD
+    other_word = np.zeros((len(first), 2), np.int32)
     other_mask = np.zeros((len(first), 2), np.uint64)
-    line_at = np.full((channels, 64), -1, np.int32)
+    line_at = np.full((channels * words, WORD), -1, np.int32)
     for line, ends in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         for side, channel in enumerate(ends):
             if channel >= 0:
-                bit = numbers.get(ends[1 - side], alone)
-                other_mask[line, side] = 1 << bit
-                line_at[channel, bit] = line
-    return channel_mask, other_mask, line_at
+                word, bit = divmod(numbers.get(ends[1 - side], alone), WORD)
+                other_word[line, side], other_mask[line, side] = word, 1 << bit
+                line_at[channel * words + word, bit] = line
+    return {
+        "channel_word": channel_word,
+        "channel_mask": channel_mask,
+        "other_word": other_word,
+        "other_mask": other_mask,
+        "line_at": line_at,
+    }
 
 
 def _speeds(machine: Machine, semantics: Semantics) -> tuple[Floats, Floats, NDArray[np.int64]]:

@@ -24,7 +24,7 @@ def pause(flat: Layout, w: Work, device: int, now: int, first: int, end: int) ->
         lost += _occupancy(flat.links, SENDER, device, w.target[number], size)
     if lost > 0:
         w.running[device] = PAUSED
-        push(w.heap, (now + lost) << flat.rank_bits | device)
+        push(flat, w, now + lost, device)
 
 
 @inline

@@ -34,7 +34,7 @@ def reset(flat: Layout, w: Work, totals: Totals, devices: Ints) -> int:
         w.ready_tail[at] += 1
         w.used[at] += graph.persistent[op]
         if TIMED:
-            w.load[at] += graph.duration[op, at]
+            w.load[at] += graph.duration[op, graph.kind[at]]
         if BLOCKS:
             w.left[op] = graph.n_reads[op]
     start = 0
@@ -46,10 +46,12 @@ def reset(flat: Layout, w: Work, totals: Totals, devices: Ints) -> int:
         w.remote_tail[device] = start - 1
     for line in range(len(w.queue_head)):
         w.queue_head[line] = -1
-    w.busy[0] = 0
+    for word in range(len(w.busy)):
+        w.busy[word] = 0
+    for place in range(len(w.waiting)):
+        w.waiting[place] = 0
     for channel in range(len(w.occupied)):
         w.occupied[channel] = False
-        w.waiting[channel] = 0
         totals.moved[channel] = 0
     w.heap[-1] = 0
     w.fresh[-1] = 0

@@ -20,10 +20,13 @@ ALLOC_AT_END = False
 DETAILED = False
 PAUSING = False
 TIMED = False
+WIDE = False
+LONG = False
 
 
 class Rules(NamedTuple):
-    """Rules of :class:`suite.simulator.semantics.Semantics`, and three that follow from others."""
+    """Rules of :class:`suite.simulator.semantics.Semantics`, and what follows from them and from
+    the size of machine and graph."""
 
     broadcast: bool
     booked: bool
@@ -39,9 +42,15 @@ class Rules(NamedTuple):
     """``resting`` or ``detailed``: a device may be neither idle nor computing."""
     timed: bool = False
     """Whether there are deadlines."""
+    wide: bool = False
+    """Whether the machine has more copy engines than a word has bits."""
+    long: bool = False
+    """Whether a step could last too long for its time to share a word with a request's number."""
 
 
-def rules_of(machine: Machine, policy: str, semantics: Semantics) -> Rules:
+def rules_of(
+    machine: Machine, policy: str, semantics: Semantics, wide: bool = False, long: bool = False
+) -> Rules:
     """Tell the compiler what a machine, a policy and semantics ask for."""
     detailed = policy == "stack" or (semantics.of_machine and machine.occupied)
     return Rules(
@@ -53,4 +62,6 @@ def rules_of(machine: Machine, policy: str, semantics: Semantics) -> Rules:
         alloc_at_end=semantics.alloc_at_end,
         detailed=detailed,
         pausing=detailed or semantics.rest > 0,
+        wide=wide,
+        long=long,
     )

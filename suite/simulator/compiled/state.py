@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,12 +69,16 @@ class Work(NamedTuple):
     occupied: NDArray[np.bool_]
     """bool[channels]."""
     waiting: NDArray[np.uint64]
-    """uint64[channels]: the queues of the channel that are not empty, by their bit."""
+    """uint64[channels x words]: the queues of the channel that are not empty, by their bit."""
     busy: NDArray[np.uint64]
-    """uint64[1]: the occupied channels that share queues with others, by their bit."""
+    """uint64[words]: the occupied channels that share queues with others, by their bit. There is
+    one word unless the machine is ``wide``."""
     heap: NDArray[np.int64]
     """int64[devices + channels + 1], with edges for channels if transfers are booked: keys of
     pending events; the last entry is their number."""
+    heap_number: NDArray[np.int32]
+    """int32[devices + channels + 1]: where keys are times alone (``long``), their devices and
+    requests."""
     fresh: NDArray[np.int32]
     """int32[ops + 1]: operations made ready by this event; the last entry is their number."""
     last: NDArray[np.int32]
@@ -103,7 +107,7 @@ class Totals(NamedTuple):
 
 def workspace(flat: Layout, booked: bool) -> tuple[Work, Totals]:
     """Allocate scratch memory for a problem, with transfers ``booked`` ahead or not."""
-    ops, devices = flat.graph.duration.shape
+    ops, devices = len(flat.graph.duration), len(flat.graph.kind)
     channels, edges = len(flat.links.channel_mask), len(flat.graph.consumer)
     instances = len(flat.graph.size) + edges
     # At most one event is pending per device and per channel, unless transfers are booked ahead.
@@ -112,18 +116,19 @@ def workspace(flat: Layout, booked: bool) -> tuple[Work, Totals]:
     short |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
     short |= {"target": edges, "first_edge": edges, "following": edges}
     short |= {"ready": ops, "fresh": ops + 1, "left": ops}
-    short |= {"running": devices, "last": devices}
+    short |= {"running": devices, "last": devices, "heap_number": events + 1}
     short |= {"queue_head": len(flat.links.first), "queue_tail": len(flat.links.first)}
     long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
     long |= {"ready_head": devices, "ready_tail": devices, "used": devices}
     long |= {"remote_head": devices, "remote_tail": devices, "owed": devices}
     long |= {"device_free": devices, "channel_free": devices, "load": devices}
     long |= {"heap": events + 1}
+    arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in short.items()}
+    arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
     work = Work(
         occupied=np.empty(channels, np.bool_),
-        waiting=np.empty(channels, np.uint64),
-        busy=np.empty(1, np.uint64),
-        **{name: np.empty(n, np.int32) for name, n in short.items()},
-        **{name: np.empty(n, np.int64) for name, n in long.items()},
+        waiting=np.empty(len(flat.links.line_at), np.uint64),
+        busy=np.empty(len(flat.links.line_at) // max(1, channels), np.uint64),
+        **arrays,
     )
     return work, Totals(*(np.empty(n, np.int64) for n in (devices, devices, channels)))

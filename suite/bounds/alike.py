@@ -1,0 +1,88 @@
+"""Devices that are alike to every bound: what holds for one of a kind holds for all of them.
+
+A kind is a set of devices with the same operation times and the same memory that every other kind
+reaches, and that reaches every other kind, at the same speeds. Among the devices of one kind links
+may differ: a tensor that is on one of them is best off where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.core.arrays import Ints
+from suite.core.machine import Machine
+from suite.core.problem import Problem
+from suite.simulator.durations import nanoseconds
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """A partition of a machine's devices into kinds."""
+
+    machine: Machine
+    firsts: NDArray[np.int64]
+    """int64[kinds]: one device of each."""
+    kind: NDArray[np.int64]
+    """int64[devices]."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Alike:
+        """The fewest kinds, numbered by their first devices."""
+        machine = problem.machine
+        kind = _numbered(zip(problem.kinds[1].tolist(), machine.memory.tolist(), strict=True))
+        # Devices part until all of a kind see the same: each round sees one link further.
+        while True:
+            seen = [(k, _seen(machine, d, kind)) for d, k in enumerate(kind)]
+            finer = _numbered(seen)
+            if finer == kind:
+                break
+            kind = finer
+        kinds = np.array(kind, np.int64)
+        return cls(machine, np.unique(kinds, return_index=True)[1].astype(np.int64), kinds)
+
+    @classmethod
+    def apart(cls, machine: Machine) -> Alike:
+        """Every device as a kind of its own."""
+        each = np.arange(machine.n_devices, dtype=np.int64)
+        return cls(machine, each, each)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """int64[kinds]: devices of each."""
+        return np.bincount(self.kind).astype(np.int64)
+
+    def transfers(self, sizes: Ints) -> NDArray[np.int64]:
+        """int64[sizes, kinds, kinds]: least nanoseconds on a free channel, 0 within a kind.
+
+        From any device of the first to a given one of the second, or the other way round.
+        """
+        kinds = len(self.firsts)
+        move = np.full((len(sizes), kinds, kinds), np.iinfo(np.int64).max)
+        speeds = set()
+        for (s, t), link in self.machine.link_of.items() if len(self.kind) > 1 else ():
+            speeds.add((int(self.kind[s]), int(self.kind[t]), link.latency, link.bandwidth))
+        for s, t, latency, bandwidth in sorted(speeds):
+            move[:, s, t] = np.minimum(move[:, s, t], nanoseconds(latency + sizes / bandwidth))
+        move[:, np.arange(kinds), np.arange(kinds)] = 0
+        return move
+
+
+def _seen(machine: Machine, device: int, kind: list[int]) -> tuple[object, ...]:
+    """The speeds of links from, and to, devices of each other kind."""
+    links = machine.link_of if len(kind) > 1 else {}
+    away, back = set(), set()
+    for other, number in enumerate(kind):
+        if number != kind[device]:
+            there, here = links[device, other], links[other, device]
+            away.add((number, there.latency, there.bandwidth))
+            back.add((number, here.latency, here.bandwidth))
+    return frozenset(away), frozenset(back)
+
+
+def _numbered(labels: Iterable[tuple[object, ...]]) -> list[int]:
+    numbers: dict[tuple[object, ...], int] = {}
+    return [numbers.setdefault(label, len(numbers)) for label in labels]

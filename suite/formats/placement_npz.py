@@ -1,0 +1,71 @@
+"""Placements on disk without a name per operation: what a graph of a million operations needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from suite.core.arrays import digest
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.formats.atomic import atomic
+
+PLACEMENT = "placebench-placement-1"
+
+
+def save_placement(placement: Placement, problem: Problem, path: Path) -> None:
+    """Write a placement whole or not at all."""
+    names = [device.name for device in problem.machine.devices]
+    header = {
+        "format": PLACEMENT,
+        "graph": problem.graph.name,
+        "machine": problem.machine.name,
+        "devices": names,
+        "operations": _operations(problem.graph),
+    }
+    devices = np.asarray(placement.devices).astype(np.min_scalar_type(max(0, len(names) - 1)))
+    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, header=text, devices=devices)
+
+
+def load_placement(path: Path, problem: Problem) -> Placement:
+    """Read what :func:`save_placement` wrote, for the same operations in the same order.
+
+    Raises InputError if the file is damaged, or the placement is not valid for ``problem``.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            header, devices = json.loads(bytes(data["header"])), data["devices"]
+        if header["format"] != PLACEMENT:
+            raise ValueError(f"format {header['format']}")
+        if devices.ndim != 1 or devices.dtype.kind != "u":
+            raise ValueError(f"devices are {devices.dtype}{list(devices.shape)}")
+        names, operations = [str(name) for name in header["devices"]], header["operations"]
+    except FileNotFoundError:
+        raise InputError(f"cannot read {path}: no such file; check the path") from None
+    except Exception as error:  # one changed byte of a zip raises any of a dozen kinds
+        raise InputError(f"{path} is damaged or not a {PLACEMENT} file: {error}") from None
+    if operations != _operations(problem.graph):
+        raise InputError(
+            f"{path} places other operations than those of {problem.graph.name};"
+            " place that graph, or write the placement as JSON, which has their names"
+        )
+    try:
+        used = np.unique(devices)
+        if len(used) and used[-1] >= len(names):
+            raise InputError(f"device {used[-1]} has no name among {len(names)}")
+        index = np.zeros(len(names), np.int32)
+        index[used] = [problem.machine.index(names[device]) for device in used]
+        return Placement.of(problem, index[devices])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _operations(graph: OpGraph) -> str:
+    """A digest of the names of a graph's operations, in their order."""
+    return digest([graph.op_names])
