@@ -13,11 +13,15 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
+from six_ops import six_ops
 
 from suite.core.compilation import inline, kernel, lean_kernel, with_globals
 from suite.core.compile_time import CompileTime
 from suite.core.paths import ROOT
+from suite.core.problem import Problem
+from suite.formats.machine_toml import load_machine
 from suite.search.clock import Clock
+from suite.simulator.compiled.judge import Simulator
 from suite.simulator.compiled.kernel import kernels
 from suite.simulator.compiled.rules import Rules
 
@@ -238,6 +242,13 @@ def test_lean_kernels_read_and_write_where_python_does():
     expected, found = arguments(), arguments()
     assert lean_kernel(shuffled)(*found) == shuffled(*expected)
     assert all((a == b).all() for a, b in zip(expected, found, strict=True))
+
+
+def test_the_simulator_is_compiled_once_for_all_machines():
+    graph = six_ops().graph
+    machines = (load_machine("k40").with_gpus(count) for count in range(3))
+    problems = [Problem.create(graph, machine) for machine in machines]
+    assert len({numba.typeof(Simulator(problem).layout) for problem in problems}) == 1
 
 
 def test_variants_of_a_function_are_kept_apart():

@@ -63,7 +63,8 @@ def flat_graph(problem: Problem, policy: str, semantics: Semantics) -> FlatGraph
     """Flatten the graph of a problem, with what control edges carry under these semantics."""
     graph, size = with_control(problem.graph, semantics.control)
     firsts, kind = problem.kinds
-    seconds = problem.seconds[:, firsts]
+    # Picked columns come in Fortran's order, which is a type of its own: all would compile twice.
+    seconds = np.ascontiguousarray(problem.seconds[:, firsts])
     duration = nanoseconds(seconds)
     rank = run_order(graph, duration, policy)
     tensors, consumers = graph.edges
