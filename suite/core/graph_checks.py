@@ -134,6 +134,11 @@ def _check_edges(graph: OpGraph) -> None:
     for ids, what in ((graph.producer, "producer"), (graph.consumers, "consumer")):
         for bad in ids[(ids < 0) | (ids >= n)][:1]:
             raise InputError(f"{graph.name}: a tensor's {what} is operation {bad} of {n}")
+    offsets = graph.consumer_offsets
+    if offsets[0] != 0 or offsets[-1] != len(graph.consumers) or (np.diff(offsets) < 0).any():
+        raise InputError(
+            f"{graph.name}: consumer_offsets must rise from 0 to the {len(graph.consumers)} consumers"
+        )
     tensors, consumers = graph.edges
     backward = graph.producer[tensors] >= consumers
     for edge in np.flatnonzero(backward)[:1]:
