@@ -137,7 +137,8 @@ def _check_edges(graph: OpGraph) -> None:
     offsets = graph.consumer_offsets
     if offsets[0] != 0 or offsets[-1] != len(graph.consumers) or (np.diff(offsets) < 0).any():
         raise InputError(
-            f"{graph.name}: consumer_offsets must rise from 0 to the {len(graph.consumers)} consumers"
+            f"{graph.name}: consumer_offsets must rise from 0 to {len(graph.consumers)}, the number"
+            " of consumers"
         )
     tensors, consumers = graph.edges
     backward = graph.producer[tensors] >= consumers
