@@ -28,7 +28,7 @@ class FieldsOnce(FunctionPass):  # type: ignore[misc]
     _name = "placebench_fields_once"
 
     def __init__(self) -> None:
-        """Nothing is kept between functions."""
+        """Nothing is kept between functions; numba asks every pass for a constructor."""
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import PassManager
+from numba.core.compiler_machinery import CompilerPass, PassManager
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import InlineInlinables
 
@@ -14,25 +16,19 @@ from suite.core.unsigned_indices import UnsignedIndices
 class FieldsOnceCompiler(CompilerBase):  # type: ignore[misc]
     """Takes fields out of arguments once, after the helpers have been inlined."""
 
+    passes: ClassVar[dict[type[CompilerPass], type[CompilerPass]]] = {FieldsOnce: InlineInlinables}
+    """Ours, each with the one of numba's that it follows."""
+
     def define_pipelines(self) -> list[PassManager]:
-        """Return numba's own pipeline with one pass more."""
-        return [self._finished(self._pipeline())]
-
-    def _pipeline(self) -> PassManager:
+        """Return numba's own pipeline with ours in it."""
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.add_pass_after(FieldsOnce, InlineInlinables)
-        return pipeline
-
-    def _finished(self, pipeline: PassManager) -> PassManager:
+        for ours, before in self.passes.items():
+            pipeline.add_pass_after(ours, before)
         pipeline.finalize()
-        return pipeline
+        return [pipeline]
 
 
 class LeanCompiler(FieldsOnceCompiler):
     """Does not ask, either, whether an index is negative."""
 
-    def define_pipelines(self) -> list[PassManager]:
-        """Return the pipeline with one more."""
-        pipeline = self._pipeline()
-        pipeline.add_pass_after(UnsignedIndices, NopythonTypeInference)
-        return [self._finished(pipeline)]
+    passes = FieldsOnceCompiler.passes | {UnsignedIndices: NopythonTypeInference}

@@ -23,7 +23,7 @@ class UnsignedIndices(FunctionPass):  # type: ignore[misc]
     _name = "placebench_unsigned_indices"
 
     def __init__(self) -> None:
-        """Nothing is kept between functions."""
+        """Nothing is kept between functions; numba asks every pass for a constructor."""
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
