@@ -7,7 +7,6 @@ bandwidth = ..., overhead = ..., copy_bandwidth = ... }``: relative standard dev
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -16,7 +15,7 @@ from typing import Any
 
 from suite.core.errors import InputError
 from suite.core.uncertainty import LinkSpread, Spread
-from suite.formats.machine_toml import SPREAD, load_machine, machine_path
+from suite.formats.machine_toml import SPREAD, as_number, each_device, load_machine, machine_path
 from suite.formats.measured_costs import op_spreads
 
 _HINT = (
@@ -34,16 +33,12 @@ def load_spread(name_or_path: str | Path, task: str | None) -> Spread:
     path, machine = machine_path(name_or_path), load_machine(name_or_path)
     table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     devices = {
-        name: _share(d, f"{path}: device {name}") for d in table["device"] for name in _names(d)
+        str(one["name"]): _share(one, f"{path}: device {one['name']}")
+        for entry in table["device"]
+        for one in each_device(entry, str(path))
     }
     links = {(k.get("from"), k.get("to")): _link_spread(k, path) for k in table.get("link", ())}
     return Spread(devices, links, {} if task is None else op_spreads(machine, task))
-
-
-def _names(device: Mapping[str, Any]) -> list[str]:
-    """The devices of one entry: with ``count``, so many of them, numbered."""
-    name = str(device["name"])
-    return [f"{name}:{i}" for i in range(device["count"])] if "count" in device else [name]
 
 
 def _link_spread(link: Mapping[str, Any], path: Path) -> LinkSpread:
@@ -63,9 +58,7 @@ def _share(device: Mapping[str, Any], where: str) -> float:
 
 
 def _number(value: object, where: str) -> float:
-    # A bool is an int to Python, but no number to whoever wrote the file.
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        value = math.nan
-    if not 0 <= value <= 1:
+    number = as_number(value)
+    if not 0 <= number <= 1:
         raise InputError(f"{where}: spread is {value!r}; give a share from 0 to 1")
-    return float(value)
+    return number

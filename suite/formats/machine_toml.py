@@ -74,7 +74,7 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
     _origin(table, where)
-    entries = [one for d in _tables(table, "device", where) for one in _each(d, where)]
+    entries = [one for d in _tables(table, "device", where) for one in each_device(d, where)]
     devices = tuple(_device(entry, where) for entry in entries)
     links = tuple(_link(k, where) for k in _tables(table, "link", where))
     _check_ends(devices, links, where)
@@ -124,16 +124,21 @@ def _tables(table: Mapping[str, object], key: str, where: str) -> list[Mapping[s
 def _positive(table: Mapping[str, object], key: str, where: str, *, zero: bool = False) -> float:
     if key not in table:
         raise InputError(f"{where}: {key} is missing; add it")
-    value = table[key]
-    # A bool is an int to Python, but no number to whoever wrote the file.
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        value = math.nan
+    value = as_number(table[key])
     if math.isfinite(value) and (value > 0 or (zero and value == 0)):
-        return float(value)
+        return value
     raise InputError(f"{where}: {key} is {table[key]!r}; give a number {'>=' if zero else '>'} 0")
 
 
-def _each(table: Mapping[str, object], where: str) -> list[Mapping[str, object]]:
+def as_number(value: object) -> float:
+    """Return what a file gives as a number, nan for what is none."""
+    # A bool is an int to Python, but no number to whoever wrote the file.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.nan
+    return float(value)
+
+
+def each_device(table: Mapping[str, object], where: str) -> list[Mapping[str, object]]:
     """The devices of one entry: itself or, with ``count``, so many, numbered behind its name."""
     if "count" not in table:
         return [table]

@@ -192,6 +192,30 @@ def test_pointing_at_a_published_value_shows_it_and_our_ratio(page):
 
 
 @needs_browser
+def test_by_keyboard_every_point_is_reached_and_opens_its_record(page, folder):
+    show(page, "Inception-V3, 2 GPUs")
+    page.locator("#steps path[tabindex='0']").focus()
+    seen = set()
+    for line in range(4):
+        for key in ("ArrowRight", "ArrowLeft"):
+            for before in ["ArrowUp"] * 4 + ["ArrowDown"] * line:
+                page.keyboard.press(before)
+            for _ in range(3):
+                seen.add(page.locator("#tip").inner_text())
+                page.keyboard.press(key)
+    assert len(seen) == len(set(points(page, "steps")))
+    assert page.locator("#steps [tabindex='0']").count() == 1
+    page.locator("#steps path[aria-label*='placer: METIS;']").focus()
+    assert "step time / lower bound" in page.locator("#tip").inner_text()
+    with page.expect_popup() as opened:
+        page.keyboard.press("Enter")
+    path = folder / "results/quick/k40/2gpu/inception_v3/metis/seed0.json"
+    opened.value.wait_for_url(path.as_uri())
+    page.keyboard.press("Escape")
+    assert page.locator("#tip").is_hidden()
+
+
+@needs_browser
 def test_a_placer_that_is_switched_off_leaves_every_plot(page):
     show(page, "NMT (4-layer), 4 GPUs")
     lines = page.locator("#search .mark-line path")

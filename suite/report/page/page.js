@@ -141,6 +141,7 @@ async function plot(name, sets, change = (spec) => spec) {
   }
   for (const [set, rows] of Object.entries(sets)) view.made.data(set, rows);
   await view.made.resize().runAsync();
+  reachable(place);
 }
 
 const bySeconds = (spec) => {
@@ -363,27 +364,73 @@ function explain(cell) {
 }
 
 const cellOf = (event) => event.target.closest?.("td[data-details]");
-for (const [kind, what] of [["mouseover", cellOf], ["focusin", cellOf], ["click", cellOf], ["focusout", () => null]]) {
+// A mark that was clicked shows what the mouse shows already.
+const markOf = (event) => event.target.closest?.(".chart path[data-details]:focus-visible");
+for (const [kind, what] of [["mouseover", cellOf], ["focusin", (event) => cellOf(event) ?? markOf(event)], ["click", cellOf], ["focusout", () => null]]) {
   document.addEventListener(kind, (event) => explain(what(event)));
 }
 document.addEventListener("scroll", () => {
-  explain(null);
+  // Moving by keyboard scrolls, and what is explained moves along.
+  explain(document.querySelector("[data-details]:focus-visible"));
   at("vg-tooltip-element")?.classList.remove("visible");
 }, true);
 
-// One cell of a table takes part in the order of Tab; the arrow keys move on from there.
+// One cell of a table, and one mark of a plot, takes part in the order of Tab; the arrow keys move on
+// from there.
 const MOVES = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+const MARKS = ".mark-symbol path[aria-label], .mark-rect path[aria-label]";
+
+function reachable(place) {
+  for (const anchor of place.querySelectorAll("a")) anchor.tabIndex = -1;
+  place.querySelectorAll(MARKS).forEach((mark, i) => {
+    mark.tabIndex = i ? -1 : 0;
+    const parts = mark.getAttribute("aria-label").split("; ");
+    mark.dataset.details = parts.filter((part) => !/^(label|link): /.test(part)).join("\n");
+  });
+}
+
+function cellBeside(cell, [down, right]) {
+  const row = cell.parentElement;
+  const rows = [...row.parentElement.rows];
+  return rows[rows.indexOf(row) + down]?.cells[cell.cellIndex + right];
+}
+
+function markBeside(mark, [down, right]) {
+  const marks = [...mark.closest(".chart").querySelectorAll(MARKS)];
+  const own = marks.indexOf(mark);
+  const middle = (one) => {
+    const { x, y, width, height } = one.getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+  };
+  const [x, y] = middle(mark);
+  let nearest = null;
+  let least = Infinity;
+  marks.forEach((other, i) => {
+    const [dx, dy] = [middle(other)[0] - x, middle(other)[1] - y];
+    const along = dx * right + dy * down;
+    const across = Math.abs(dx * down) + Math.abs(dy * right);
+    // Marks that cover each other are gone through in their order.
+    const covered = Math.hypot(dx, dy) < 0.5;
+    if (covered ? Math.sign(i - own) !== down + right : along < 0.5) return;
+    // Down and up go to the next line whatever is there, right and left stay in theirs if they can.
+    const far = down ? 1000 * Math.round(along / 5) + across : along + 1000 * Math.round(across / 5);
+    const distance = covered ? Math.abs(i - own) / marks.length : far + 1;
+    if (distance < least) [nearest, least] = [other, distance];
+  });
+  return nearest;
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") explain(null);
   const cell = event.target.closest?.("tbody td, tbody th");
-  if (!cell || !MOVES[event.key]) return;
-  const [down, right] = MOVES[event.key];
-  const row = cell.parentElement;
-  const rows = [...row.parentElement.rows];
-  const next = rows[rows.indexOf(row) + down]?.cells[cell.cellIndex + right];
+  const mark = event.target.closest?.(".chart path");
+  if (mark && event.key === "Enter") mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  const move = MOVES[event.key];
+  if (!move || !(cell || mark)) return;
+  const next = mark ? markBeside(mark, move) : cellBeside(cell, move);
   if (!next) return;
   event.preventDefault();
-  cell.tabIndex = -1;
+  (mark ?? cell).tabIndex = -1;
   next.tabIndex = 0;
   next.focus();
 });
