@@ -103,23 +103,25 @@ class _Walk:
 
     def __init__(self, settings: Annealing, problem: Problem, search: Search) -> None:
         self.settings, self.problem, self.search = settings, problem, search
-        structure = find_structure(problem)
-        devices = problem.machine.n_devices
-        patterns = Patterns(structure, devices, settings.patterns) if settings.patterns else None
-        self.moves = Moves.of(problem, search.rng, patterns, settings.patterned)
-        self.layouts = Layouts(problem, structure)
         self.tracer = Tracer(problem, search.judge)
         endless = search.max_seconds is None and search.max_evaluations is None
         asked = settings.evaluations or (DEFAULT if endless else np.inf)
         self.total = min(asked, search.remaining)
         self.drawn = int(min(settings.layouts, self.total / 10))
+        structure = find_structure(problem) if settings.patterns or self.drawn else None
+        self.layouts = Layouts(problem, structure) if structure else None
+        devices = problem.machine.n_devices
+        kinds = settings.patterns
+        patterns = Patterns(structure, devices, kinds) if structure and kinds else None
+        self.moves = Moves.of(problem, search.rng, patterns, settings.patterned)
         self.current: Classes = np.zeros(problem.graph.n_classes, np.int64)
 
     def starts(self) -> list[tuple[float, Classes]]:
         """Costs and class devices to start from: the fastest of answers, layouts, random parts."""
         settings, rng = self.settings, self.search.rng
         found = [start for name in settings.starts for start in self._answer(name)]
-        found += [self.layouts.draw(rng) for _ in range(self.drawn)]
+        if self.layouts is not None:
+            found += [self.layouts.draw(rng) for _ in range(self.drawn)]
         found += [self.moves.random(rng) for _ in range(settings.walks - len(found))]
         pairs: list[tuple[float, Classes]] = []
         for first in range(0, len(found), settings.walks):

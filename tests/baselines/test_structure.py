@@ -41,6 +41,22 @@ def test_steps_share_a_role_and_layers_do_not() -> None:
     assert all(len(np.unique(types[roles == role])) == 1 for role in np.unique(roles))
 
 
+def test_metis_cuts_what_is_too_large_for_communities(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = unrolled(steps=20, layers=3)
+    roles = find_roles(graph)
+    monkeypatch.setattr("baselines.structure.modules.MOST", 3)
+    monkeypatch.setattr("baselines.structure.modules.PARTS", (3, 6))
+    modules = find_modules(graph, roles, seed=0)
+    assert [len(np.unique(level)) for level in modules] == [3, 6]
+    assert (modules == find_modules(graph, roles, seed=0)).all()
+    for level in modules:
+        assert all(len(np.unique(level[roles == role])) == 1 for role in np.unique(roles))
+    # Three layers, three parts: hardly an edge between two parts.
+    tensors, consumers = graph.edges
+    apart = modules[0][graph.producer[tensors]] != modules[0][consumers]
+    assert apart.mean() < 0.2
+
+
 def test_hubs_are_what_all_steps_share() -> None:
     graph = unrolled(steps=20, layers=2)
     names = np.array(graph.op_names)[hubs(graph)]
