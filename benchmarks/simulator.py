@@ -193,6 +193,12 @@ def ratio_row(name: str) -> str:
     )
 
 
+def commit(checkout: Path) -> str:
+    """Its short name."""
+    question = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(question, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(
@@ -216,7 +222,7 @@ def main() -> None:
     if arguments.base is not None:
         lines += [
             "",
-            f"Time here / time of the checkout `{arguments.base.name}`, measured in turn, round by"
+            f"Time here / time of commit {commit(arguments.base)}, measured in turn, round by"
             " round: of the fastest rounds (the median of all rounds).",
             "",
             *base_table(cells),
