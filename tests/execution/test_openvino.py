@@ -1,5 +1,7 @@
 """OpenVINO runs placements: in parts, on the devices asked for, with the same outputs."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,28 @@ def test_a_stand_in_for_a_device_is_marked(backend, network):
     result = backend.measure(step, np.zeros(graph.n_ops, int), QUICK)
     assert result.virtual
     assert len(set(backend.device_names)) == 2
+
+
+def test_in_several_parts_too_the_cpu_has_one_core_beside_a_gpus_stand_in():
+    core = openvino.Core()
+    devices = open_devices(core, ("cpu", "gpu"))
+    model = convolutions(size=300)
+    ordered = model.get_ordered_ops()
+    for op in ordered:
+        op.get_rt_info()["affinity"] = devices.names[0]
+    # Five numbers: next to nothing beside the convolutions.
+    [small] = [op for op in ordered if op.get_type_name() == "Softmax"]
+    small.get_rt_info()["affinity"] = devices.names[1]
+    config = {"DEVICE_PROPERTIES": devices.settings}
+    compiled = core.compile_model(model, f"HETERO:{','.join(devices.names)}", config)
+    assert compiled.get_property("HETERO_NUMBER_OF_SUBMODELS") > 1
+    inference = compiled.create_infer_request()
+    values = [np.ones((1, 3, 300, 300), np.float32)]
+    inference.infer(values)
+    used, begun = time.process_time(), time.perf_counter()
+    for _ in range(20):
+        inference.infer(values)
+    assert (time.process_time() - used) / (time.perf_counter() - begun) < 1.3
 
 
 def test_a_model_that_has_changed_is_told_and_the_next_one_runs(backend, network, folder):

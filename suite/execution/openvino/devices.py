@@ -54,4 +54,6 @@ def open_devices(core: openvino.Core, kinds: Sequence[str]) -> Devices:
         for kind, name in zip(kinds, names, strict=True):
             if name.startswith("CPU"):
                 settings[name]["INFERENCE_NUM_THREADS"] = cores() if kind == "gpu" else 1
+                # As HETERO sets it for models in several parts, parts would use all cores anyway.
+                settings[name]["EXCLUSIVE_ASYNC_REQUESTS"] = False
     return Devices(tuple(names), settings, not all(own))
