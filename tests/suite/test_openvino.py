@@ -13,7 +13,7 @@ from openvino import opset13 as op
 from small_networks import TINY_ONNX, constant, convolutions, dense
 
 from suite.capture.load_model import load
-from suite.capture.openvino.read import as_stored, fix_shapes, read_file
+from suite.capture.openvino.read import as_stored, convert, fix_shapes, read_file
 from suite.capture.openvino.to_graph import to_graph
 from suite.capture.options import Options
 from suite.cli import main
@@ -242,6 +242,38 @@ def test_a_users_function_may_return_a_model(tmp_path, monkeypatch):
     (tmp_path / "users_openvino.py").write_text("\n".join(lines))
     graph = load("users_openvino:net", Options()).graph
     assert graph.op_types == ("Parameter", "Relu", "Result")
+
+
+EXAMPLES = [np.zeros((7, 3)), (np.zeros((7, 3)),), {"x": np.zeros((7, 3))}]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=["alone", "in a tuple", "by name"])
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [({}, 7), ({"batch": 2}, 2), ({"inputs": {"x": (5, 3)}}, 5)],
+)
+def test_example_inputs_give_open_sizes_unless_others_are_asked_for(example, options, rows):
+    _, chosen = convert("net:pair", (dense(-1), example), Options(**options))
+    assert chosen == [f"input x: {rows}, 3"]
+
+
+def test_a_module_is_traced_with_its_example_or_with_zeros_of_the_sizes_given():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Halves(torch.nn.Module):
+        """Loops and unpacks, which scripting refuses."""
+
+        def forward(self, x):
+            return sum(part * (i + 1) for i, part in enumerate(x.chunk(2, -1)))
+
+    traced, _ = convert("net:pair", (Halves(), torch.zeros(2, 6)), Options())
+    sized, chosen = convert("net:module", Halves(), Options(inputs={"x": (2, 6)}))
+    assert chosen == ["input x: 2, 6"]
+    graphs = [to_graph(model, "halves") for model in (traced, sized)]
+    assert graphs[0].op_types == graphs[1].op_types
+    assert graphs[0].tensor_bytes.tolist() == graphs[1].tensor_bytes.tolist()
+    with pytest.raises(InputError, match="return a pair, the module and its example inputs"):
+        convert("net:module", Halves(), Options())
 
 
 def refused(capsys, *arguments):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,20 +61,49 @@ def read_file(path: str, options: Options) -> tuple[openvino.Model, list[str]]:
 def convert(target: str, found: object, options: Options) -> tuple[openvino.Model, list[str]]:
     """Convert what ``package.module:function`` gives, or returns, as :func:`read_file` does.
 
-    A model of OpenVINO's is taken as it is; a module of PyTorch's, alone or in a pair with example
-    inputs, is converted.
+    A pair holds example inputs, too, whose sizes count where neither model nor options give any.
+    A module of PyTorch's is traced with these, or else with zeros of the sizes in the options;
+    without either it is scripted, which few modules allow.
     """
     require_openvino(target)
     import openvino
 
-    module, example = found if isinstance(found, tuple | list) else (found, None)
+    model, example = found if isinstance(found, tuple | list) else (found, None)
+    if not isinstance(model, openvino.Model):
+        model = _of_module(target, model, example, options)
+    return model, fix_shapes(model, _with_sizes_of(example, model, options))
+
+
+def _of_module(target: str, module: object, example: object, options: Options) -> openvino.Model:
+    import openvino
+
+    if example is None and options.inputs:
+        import torch
+
+        example = {name: torch.zeros(shape) for name, shape in options.inputs.items()}
     try:
-        if not isinstance(module, openvino.Model):
-            module = openvino.convert_model(module, example_input=example)
+        return openvino.convert_model(module, example_input=example)
     except Exception as error:
         said = describe_exception(error)
-        raise InputError(f"{target} cannot be converted by OpenVINO: {said}") from None
-    return module, fix_shapes(module, options)
+        raise InputError(
+            f"{target} cannot be converted by OpenVINO: {said}; return a pair, the module and its"
+            " example inputs"
+        ) from None
+
+
+def _with_sizes_of(example: object, model: openvino.Model, options: Options) -> Options:
+    """The options, and the sizes of example inputs where these leave them open."""
+    names = [_name(port) for port in model.inputs]
+    if not isinstance(example, Mapping):
+        several = example if isinstance(example, tuple | list) else [example]
+        example = dict(zip(names, several, strict=False))
+    sizes = {}
+    for name, value in example.items():
+        shape = getattr(value, "shape", None)
+        if name in names and shape:
+            first = options.batch or int(shape[0])
+            sizes[name] = (first, *(int(size) for size in shape[1:]))
+    return replace(options, inputs=sizes | dict(options.inputs))
 
 
 def fix_shapes(model: openvino.Model, options: Options) -> list[str]:
