@@ -64,7 +64,7 @@ def _panel(ax: Axes, names: tuple[object, ...], part: pd.DataFrame) -> None:
     figures = agree(part)
     task, machine, backend = names
     ax.set_title(
-        f"{task}, {machine}, {backend}\nSpearman {figures.spearman:.3f}, error"
+        f"{task}\n{machine}, {backend}\nSpearman {figures.spearman:.3f}, error"
         f" {figures.median_absolute_percentage_error:.1f} %",
         fontsize=9,
     )
@@ -77,7 +77,9 @@ def _ticks(ax: Axes) -> None:
     """Numbers as people write them on both logarithmic axes."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
+    low, high = ax.get_xlim()
+    subs = (1, 1.5, 2, 3, 5, 7) if high < 8 * low else (1, 2, 5)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+        axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter(lambda value, _: f"{value:,.3g}")
         axis.set_minor_formatter(NullFormatter())
