@@ -92,15 +92,15 @@ def _of_module(target: str, module: object, example: object, options: Options) -
 
 
 def _with_sizes_of(example: object, model: openvino.Model, options: Options) -> Options:
-    """The options, and the sizes of example inputs where these leave them open."""
-    names = [_name(port) for port in model.inputs]
+    """The options, and the sizes of example inputs where these and the model leave them open."""
+    ports = {_name(port): port for port in model.inputs}
     if not isinstance(example, Mapping):
         several = example if isinstance(example, tuple | list) else [example]
-        example = dict(zip(names, several, strict=False))
+        example = dict(zip(ports, several, strict=False))
     sizes = {}
     for name, value in example.items():
         shape = getattr(value, "shape", None)
-        if name in names and shape:
+        if shape and name in ports and ports[name].get_partial_shape().is_dynamic:
             first = options.batch or int(shape[0])
             sizes[name] = (first, *(int(size) for size in shape[1:]))
     return replace(options, inputs=sizes | dict(options.inputs))

@@ -371,7 +371,8 @@ for (const [kind, what] of [["mouseover", cellOf], ["focusin", (event) => cellOf
 }
 document.addEventListener("scroll", () => {
   // Moving by keyboard scrolls, and what is explained moves along.
-  explain(document.querySelector("[data-details]:focus-visible"));
+  const focused = document.activeElement;
+  explain(!tip.hidden && focused.matches("[data-details]:focus-visible") ? focused : null);
   at("vg-tooltip-element")?.classList.remove("visible");
 }, true);
 
@@ -406,7 +407,8 @@ function markBeside(mark, [down, right]) {
   let nearest = null;
   let least = Infinity;
   marks.forEach((other, i) => {
-    const [dx, dy] = [middle(other)[0] - x, middle(other)[1] - y];
+    const [otherX, otherY] = middle(other);
+    const [dx, dy] = [otherX - x, otherY - y];
     const along = dx * right + dy * down;
     const across = Math.abs(dx * down) + Math.abs(dy * right);
     // Marks that cover each other are gone through in their order.
