@@ -15,13 +15,25 @@ Tensor: TypeAlias = "openvino.Node | openvino.Output"
 Pair: TypeAlias = "tuple[int, int]"
 
 
+_UNDRAWN = "weights without numbers yet"
+"""Name of the constants that :func:`network` draws."""
+
+
 def weights(*shape: int) -> openvino.Node:
-    """Random numbers, float32[shape], the same whenever they are asked for.
+    """Random numbers, float32[shape], once the network is finished: the same in every build.
 
     Biases too: zeros would be removed where a network is converted, and with them operations.
-    They are as large as keeps the outputs of many layers finite.
     """
-    numbers = np.random.default_rng(shape).random(shape, np.float32) - np.float32(0.5)
+    return op.constant(np.zeros(shape, np.float32), name=_UNDRAWN)
+
+
+def _drawn(number: int, shape: tuple[int, ...]) -> openvino.Node:
+    """The network's weights of that number, as large as keeps the outputs of many layers finite.
+
+    No two are equal: OpenVINO would keep equal ones once, and layers that read the same numbers
+    find them in the caches.
+    """
+    numbers = np.random.default_rng((number, *shape)).random(shape, np.float32) - np.float32(0.5)
     return op.constant(numbers * np.float32((12 / np.prod(shape[1:])) ** 0.5))
 
 
@@ -40,8 +52,14 @@ def integers(values: ArrayLike) -> openvino.Node:
 
 
 def network(outputs: Sequence[Tensor], inputs: Sequence[Tensor], name: str) -> openvino.Model:
-    """Finish a network; operations are named by their type, numbered, inputs keep their names."""
+    """Finish a network: draw its weights, name operations by their type, numbered.
+
+    Inputs keep their names.
+    """
     model = openvino.Model([*outputs], [*inputs], name)
+    undrawn = [one for one in model.get_ordered_ops() if one.get_friendly_name() == _UNDRAWN]
+    for number, constant in enumerate(undrawn):
+        constant.output(0).replace(_drawn(number, tuple(constant.get_output_shape(0))).output(0))
     seen: Counter[str] = Counter()
     for operation in model.get_ordered_ops():
         kind = operation.get_type_name()
