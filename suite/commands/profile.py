@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import tempfile
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,8 @@ from suite.commands._common import Subparsers, add_cluster, command, count, dura
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
+    from suite.core.arrays import Floats
+    from suite.core.graph import OpGraph
     from suite.core.machine import Machine
     from suite.execution.measurement import Backend
     from suite.execution.profiling.profiler import HostProfile
@@ -64,6 +67,7 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
+    from suite.capture.cache import load_graph
     from suite.execution.backends import make_backend
     from suite.execution.kept_session import KeptSession
 
@@ -72,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
     machine = _machine(arguments)
+    graphs = {task: load_graph(task) for task in arguments.task}
     expose = arguments.expose
     kept = arguments.backend == "session" and arguments.cluster is None
     with (
@@ -79,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         if kept
         else make_backend(arguments.backend, machine, arguments.cluster, expose=expose)
     ) as backend:
-        path = _profile(arguments, machine, backend)
+        path = _profile(arguments, machine, backend, graphs)
     print(f"wrote {path}")
     return 0
 
@@ -107,7 +112,9 @@ def _machine(arguments: argparse.Namespace) -> Machine:
     return machine_from_table({"name": arguments.name, "device": devices, "link": [link]})
 
 
-def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> Path:
+def _profile(
+    arguments: argparse.Namespace, machine: Machine, backend: Backend, graphs: dict[str, OpGraph]
+) -> Path:
     from suite.execution.profiling.machine_file import machine_toml
     from suite.formats.atomic import atomic
     from suite.formats.machine_toml import profiles_folder
@@ -119,7 +126,9 @@ def _profile(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
         print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")
     for (s, t), (link, ends) in profile.links.items():
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
-    _time_tasks(arguments.task, machine, backend, folder / f"{arguments.name}-ops")
+    seconds = _time_tasks(graphs, machine, backend, folder / f"{arguments.name}-ops")
+    if backend.name == "openvino" and graphs and machine.gpus:
+        profile = _cut_tasks(profile, backend, graphs, seconds)
     path: Path = folder / f"{arguments.name}.toml"
     rules: dict[str, str | int | float] = {"dispatch": "fifo"}
     if backend.name == "cluster":
@@ -151,12 +160,14 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
         return profile_host(profiler, patience, arguments.force, tell, rounds)
 
 
-def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Path) -> None:
+def _time_tasks(
+    graphs: dict[str, OpGraph], machine: Machine, backend: Backend, folder: Path
+) -> dict[str, dict[int, Floats]]:
     """Time the operations of tasks, one task after another, several times: the fastest step counts.
 
-    A host that others disturb does so for seconds to minutes.
+    A host that others disturb does so for seconds to minutes. Returns task -> device ->
+    float64[ops], of one device of each kind.
     """
-    from suite.capture.cache import load_graph
     from suite.execution.profiling.op_times import OpTimes, measure_ops
     from suite.execution.profiling.samples import ROUNDS
     from suite.execution.profiling.spreads import op_spread
@@ -164,9 +175,8 @@ def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Pa
     from suite.formats.measured_costs import write_op_times
 
     devices = [*machine.cpus[:1], *machine.gpus[:1]]
-    graphs = {task: load_graph(task) for task in tasks}
-    steps = {task: step_of_task(task, backend.name) for task in tasks}
-    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(tasks, devices)}
+    steps = {task: step_of_task(task, backend.name) for task in graphs}
+    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(graphs, devices)}
     for _ in range(ROUNDS):
         for (task, device), times in found.items():
             graph, step = graphs[task], steps[task]
@@ -179,6 +189,30 @@ def _time_tasks(tasks: list[str], machine: Machine, backend: Backend, folder: Pa
         seconds = {machine.devices[d].kind: best[task, d].seconds for d in devices}
         spreads = {machine.devices[d].kind: op_spread(found[task, d]) for d in devices}
         write_op_times(graph, seconds, folder, task, spreads)
+    return {task: {d: best[task, d].seconds for d in devices} for task in graphs}
+
+
+def _cut_tasks(
+    profile: HostProfile,
+    backend: Backend,
+    graphs: dict[str, OpGraph],
+    seconds: dict[str, dict[int, Floats]],
+) -> HostProfile:
+    """Take what the tasks' own cuts cost for all links between a CPU and a GPU."""
+    from suite.execution.openvino.cuts import fit_cuts, measure_cuts
+    from suite.execution.steps import step_of_task
+
+    cuts = []
+    for task, times in seconds.items():
+        cuts += measure_cuts(backend, graphs[task], step_of_task(task, backend.name), times)
+    links = dict(profile.links)
+    devices = profile.machine.devices
+    for (s, t), (plain, ends) in links.items():
+        if devices[s].kind != devices[t].kind:
+            fit = fit_cuts(plain, cuts)
+            links[s, t] = fit, ends
+            print(f"{devices[s].name} -> {devices[t].name}, tasks in pieces: {fit}", flush=True)
+    return replace(profile, links=links)
 
 
 def _source(arguments: argparse.Namespace) -> str:

@@ -10,11 +10,14 @@ from small_steps import cpus
 from suite.capture.openvino.read import read_file
 from suite.capture.openvino.to_graph import to_graph
 from suite.capture.options import Options
+from suite.cli import main
 from suite.core.errors import InputError
 from suite.execution.measurement import Timing
 from suite.execution.openvino.backend import OpenVINOBackend
+from suite.execution.openvino.cuts import RUNS, Cut, fit_cuts, measure_cuts
 from suite.execution.openvino.probes import CHAINS, ELEMENTS, HOPS, SIZE, chain
 from suite.execution.openvino.profiler import SIZES, cut_fit, figures
+from suite.execution.profiling.links import Fit
 from suite.execution.profiling.op_times import measure_ops
 from suite.execution.profiling.samples import Samples
 
@@ -79,3 +82,45 @@ def test_times_of_operations_add_up_to_the_step(tmp_path):
     assert found.seconds.sum() == pytest.approx(found.step_time)
     timed = np.array(graph.op_types)[found.seconds > 0]
     assert set(timed) == {"Softmax"}
+
+
+PLAIN = Fit(latency=LATENCY, bandwidth=BANDWIDTH, error=0.0)
+
+
+def pieces(latency, bandwidth):
+    """Networks of a second that take so much longer for what is sent."""
+    sent = [(2, 10**6), (5, 10**8), (30, 10**7)]
+    return [Cut(1 + n * latency + size / bandwidth, 1.0, n, size) for n, size in sent]
+
+
+def test_a_network_in_pieces_tells_what_its_borders_cost():
+    fit = fit_cuts(PLAIN, pieces(2e-4, 1e9))
+    assert fit.latency == pytest.approx(2e-4)
+    assert fit.bandwidth == pytest.approx(1e9)
+    assert fit.error == pytest.approx(0, abs=1e-9)
+
+
+def test_a_border_never_costs_less_than_the_way_of_its_tensors():
+    fit = fit_cuts(PLAIN, pieces(LATENCY / 2, 2 * BANDWIDTH))
+    assert (fit.latency, fit.bandwidth) == (LATENCY, BANDWIDTH)
+
+
+def test_a_network_is_run_in_pieces_that_take_turns(tmp_path):
+    """A chain of 40 links is cut wherever a run ends, and one tensor crosses each border."""
+    probe = chain(tmp_path, 40, 64)
+    graph = to_graph(read_file(probe.step.model, Options())[0], "chain")
+    times = {0: np.full(graph.n_ops, 1.0), 1: np.full(graph.n_ops, 10.0)}
+    with OpenVINOBackend(cpus(2)) as backend:
+        cuts = measure_cuts(backend, graph, probe.step, times)
+    assert [one.transfers for one in cuts] == [runs - 1 for runs in RUNS for _ in range(2)]
+    assert [one.size for one in cuts] == [256 * one.transfers for one in cuts]
+    assert cuts[0].computing == graph.n_ops // 2 * 1.0 + graph.n_ops // 2 * 10.0
+
+
+def test_an_unknown_task_is_refused_before_anything_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path))
+    asked = ["profile", "mine", "--backend", "openvino", "--gpus", "1", "--task", "hsdag_lstm"]
+    assert main(asked) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert "no task 'hsdag_lstm'; did you mean" in shown.err or "known:" in shown.err
