@@ -1,7 +1,7 @@
-"""GDP's tasks that are models of HDP or ColocRL at another size (Zhou et al. 2019, Table 1).
+"""GDP's tasks that are models of HDP or ColocRL at another size (Zhou et al. 2019, Tables 1 and 3).
 
 Its other ones are in :mod:`models.gnmt`, :mod:`models.transformer_xl`, :mod:`models.wavenet` and
-:mod:`models.amoebanet`. docs/models.md lists all twelve, and the rule for what GDP does not give.
+:mod:`models.amoebanet`. docs/models.md lists them all, and the rule for what GDP does not give.
 """
 
 from __future__ import annotations
@@ -50,5 +50,6 @@ class GDPInception(InceptionV3):
 TASKS = {
     "gdp_rnnlm_2": GDPRNNLM(),
     "gdp_rnnlm_4": GDPRNNLM(layers=4, gpus=4),
+    "gdp_rnnlm_8": GDPRNNLM(layers=8, gpus=8),
     "gdp_inception_v3": GDPInception(),
 }

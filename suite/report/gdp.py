@@ -27,7 +27,7 @@ def _nothing_fitted(task: str, placer: str) -> str:
 TODAY = World("p100", ("gdp",), _nothing_fitted)
 """Graphs of today's TensorFlow on data sheets' P100s; nothing was fitted to the paper's cells."""
 BATCHES = (2, 3)
-"""The batches of Table 3 whose graphs are tasks, all but one."""
+"""The batches of Table 3 of different graphs."""
 BATCH = World("p100", ("gdp_batch", "gdp"), _nothing_fitted)
 BATCH3 = World("p100", (*(f"gdp_batch{n}" for n in BATCHES), "gdp"), _nothing_fitted)
 HOLDOUT = World("p100", ("gdp_holdout", "gdp"), _nothing_fitted)

@@ -81,7 +81,7 @@ def test_a_small_batch_is_held_against_the_best_of_the_others(results: Path) -> 
     }
     assert gains == {2: "25.0% (0%)", 3: "-50.0% (0%)"}
     [left_out] = [note for note in page.notes if "not built here" in note]
-    assert "batch 3, 8-layer RNNLM: 4.5%" in left_out
+    assert "batch 5, three times 8-layer RNNLM: 4.5%" in left_out
     assert page.found == 6
 
 
