@@ -78,6 +78,6 @@ def test_searches_are_compared_by_their_cpu_seconds(page):
 
 
 def test_every_printed_row_is_in_the_grid(page):
-    jobs = load_grids("gdp_table1").jobs
+    jobs = [j for j in load_grids("gdp_table1").jobs if j.cell.task != "gdp_rnnlm_8"]  # Table 3's
     assert len(rows_of(page, "The paper's table")) == 13
     assert page.expected == len(jobs) == 12 * (3 + 3 + 3 + 1 + 3)
