@@ -186,16 +186,16 @@ def problem_of(arguments: argparse.Namespace, folder: Path | None = None) -> tup
     """
     from suite.bench.load_problem import expert
     from suite.core.problem import Problem
-    from suite.formats.measured_costs import with_op_times
+    from suite.formats.measured_costs import times_name, with_op_times
     from suite.search.registry import task
 
     machine = machine_of(arguments)
     loaded = model_of(arguments, folder)
+    graph = with_op_times(loaded.graph, machine, times_name(loaded.graph, loaded.task))
     if loaded.task is None:
-        return loaded, Problem.create(loaded.graph, machine)
+        return loaded, Problem.create(graph, machine)
     if arguments.gpus is None:
         machine = machine.with_gpus(min(task(loaded.task).gpus, len(machine.gpus)))
-    graph = with_op_times(loaded.graph, machine, loaded.task)
     experts = expert(graph, machine, loaded.task)
     return loaded, Problem.create(graph, machine, experts, task(loaded.task).block)
 
@@ -230,7 +230,15 @@ def about(loaded: Loaded, problem: Problem) -> str:
     if loaded.task is None:
         lines += [f"chosen     {choice}" for choice in graph.metadata.get("choices", ())]
     devices = f"{len(machine.cpus)} CPU, {len(machine.gpus)} GPU"
-    return "\n".join([*lines, f"machine    {machine.name}: {devices}"])
+    lines.append(f"machine    {machine.name}: {devices}")
+    if problem.graph.seconds:
+        lines.append("times      of its operations: measured there")
+    elif machine.op_times is not None:
+        lines.append(
+            "times      of its operations: from the machine's figures;"
+            " placebench profile --task MODEL measures them"
+        )
+    return "\n".join(lines)
 
 
 def parameters_of(pairs: list[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from suite.commands._common import Subparsers, add_cluster, command, count, duration
 from suite.core.errors import InputError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from suite.core.arrays import Floats
     from suite.core.graph import OpGraph
     from suite.core.machine import Machine
-    from suite.execution.measurement import Backend
+    from suite.execution.measurement import Backend, Step
     from suite.execution.profiling.profiler import HostProfile
 
 
@@ -29,12 +29,13 @@ def add(parsers: Subparsers) -> None:
         parsers,
         "profile",
         "Measure this host into a machine: speeds and overheads of its devices, latency and"
-        " bandwidth between each pair, and with --task the time of every operation of a task."
+        " bandwidth between each pair, and with --task the time of every operation of a model."
         " Leave the host alone meanwhile.",
         "  placebench profile two_cores --cpus 2\n"
         "  placebench profile two_cores --cpus 2 --task rnnlm --task inception_v3\n"
         "  placebench profile my_gpus --backend session --gpus 2\n"
-        "  placebench profile intel --backend openvino --gpus 1 --task hsdag_resnet50\n"
+        "  placebench profile my_host --cpus 2 --backend session --task net:step\n"
+        "  placebench profile intel --backend openvino --gpus 1 --task net.onnx\n"
         "  placebench profile busy_host --cpus 2 --wait 30",
     )
     parser.add_argument("name", help="the machine's name from now on")
@@ -44,7 +45,13 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--gpus", type=count, default=0, help="GPUs (0)")
     parser.add_argument("--memory", help="of a CPU device (default: 90 %% of the host's, shared)")
     parser.add_argument("--gpu-memory", default="8 GB", help="of a GPU device (8 GB)")
-    parser.add_argument("--task", action="append", default=[], help="time its operations, too")
+    parser.add_argument(
+        "--task",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="time the operations of this task, file or package.module:function, too (repeatable)",
+    )
     parser.add_argument(
         "--rounds",
         type=count,
@@ -67,7 +74,6 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
-    from suite.capture.cache import load_graph
     from suite.execution.backends import make_backend
     from suite.execution.kept_session import KeptSession
 
@@ -76,17 +82,44 @@ def run(arguments: argparse.Namespace) -> int:
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
     machine = _machine(arguments)
-    graphs = {task: load_graph(task) for task in arguments.task}
     expose = arguments.expose
     kept = arguments.backend == "session" and arguments.cluster is None
-    with (
-        KeptSession(machine)
-        if kept
-        else make_backend(arguments.backend, machine, arguments.cluster, expose=expose)
-    ) as backend:
-        path = _profile(arguments, machine, backend, graphs)
+    with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
+        models = _models(arguments, Path(folder))
+        with (
+            KeptSession(machine)
+            if kept
+            else make_backend(arguments.backend, machine, arguments.cluster, expose=expose)
+        ) as backend:
+            path = _profile(arguments, machine, backend, models)
     print(f"wrote {path}")
     return 0
+
+
+class Model(NamedTuple):
+    """What is timed operation by operation."""
+
+    graph: OpGraph
+    step: Step
+    times: str
+    """By which name its times are kept."""
+
+
+def _models(arguments: argparse.Namespace, folder: Path) -> dict[str, Model]:
+    """Load all models that are named, before minutes are spent on measuring."""
+    from suite.capture.load_model import load
+    from suite.capture.options import Options
+    from suite.execution.steps import step_of
+    from suite.formats.measured_costs import times_name
+
+    found = {}
+    for number, name in enumerate(arguments.task):
+        own = folder / str(number)
+        own.mkdir()
+        loaded = load(name, Options(), own)
+        step = step_of(loaded, arguments.backend, name, Options())
+        found[name] = Model(loaded.graph, step, times_name(loaded.graph, loaded.task))
+    return found
 
 
 def _machine(arguments: argparse.Namespace) -> Machine:
@@ -113,7 +146,7 @@ def _machine(arguments: argparse.Namespace) -> Machine:
 
 
 def _profile(
-    arguments: argparse.Namespace, machine: Machine, backend: Backend, graphs: dict[str, OpGraph]
+    arguments: argparse.Namespace, machine: Machine, backend: Backend, models: dict[str, Model]
 ) -> Path:
     from suite.execution.profiling.machine_file import machine_toml
     from suite.formats.atomic import atomic
@@ -126,9 +159,9 @@ def _profile(
         print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")
     for (s, t), (link, ends) in profile.links.items():
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
-    seconds = _time_tasks(graphs, machine, backend, folder / f"{arguments.name}-ops")
-    if backend.name == "openvino" and graphs and machine.gpus:
-        profile = _cut_tasks(profile, backend, graphs, seconds)
+    seconds = _time_models(models, machine, backend, folder / f"{arguments.name}-ops")
+    if backend.name == "openvino" and models and machine.gpus:
+        profile = _cut_models(profile, backend, models, seconds)
     path: Path = folder / f"{arguments.name}.toml"
     rules: dict[str, str | int | float] = {"dispatch": "fifo"}
     if backend.name == "cluster":
@@ -160,58 +193,55 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
         return profile_host(profiler, patience, arguments.force, tell, rounds)
 
 
-def _time_tasks(
-    graphs: dict[str, OpGraph], machine: Machine, backend: Backend, folder: Path
+def _time_models(
+    models: dict[str, Model], machine: Machine, backend: Backend, folder: Path
 ) -> dict[str, dict[int, Floats]]:
-    """Time the operations of tasks, one task after another, several times: the fastest step counts.
+    """Time the operations of models, one after another, several times: the fastest step counts.
 
-    A host that others disturb does so for seconds to minutes. Returns task -> device ->
+    A host that others disturb does so for seconds to minutes. Returns model -> device ->
     float64[ops], of one device of each kind.
     """
     from suite.execution.profiling.op_times import OpTimes, measure_ops
     from suite.execution.profiling.samples import ROUNDS
     from suite.execution.profiling.spreads import op_spread
-    from suite.execution.steps import step_of_task
     from suite.formats.measured_costs import write_op_times
 
     devices = [*machine.cpus[:1], *machine.gpus[:1]]
-    steps = {task: step_of_task(task, backend.name) for task in graphs}
-    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(graphs, devices)}
+    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(models, devices)}
     for _ in range(ROUNDS):
-        for (task, device), times in found.items():
-            graph, step = graphs[task], steps[task]
+        for (name, device), times in found.items():
+            graph, step, _ = models[name]
             times.append(measure_ops(backend, graph, step, device, machine.cpus[0]))
     best = {key: min(times, key=lambda one: one.step_time) for key, times in found.items()}
-    for (task, device), fastest in best.items():
+    for (name, device), fastest in best.items():
         words = f"{fastest.step_time:.4g} s a step, traced times x {fastest.factor:.2f}"
-        print(f"{task} on {machine.devices[device].name}: {words}", flush=True)
-    for task, graph in graphs.items():
-        seconds = {machine.devices[d].kind: best[task, d].seconds for d in devices}
-        spreads = {machine.devices[d].kind: op_spread(found[task, d]) for d in devices}
-        write_op_times(graph, seconds, folder, task, spreads)
-    return {task: {d: best[task, d].seconds for d in devices} for task in graphs}
+        print(f"{name} on {machine.devices[device].name}: {words}", flush=True)
+    for name, (graph, _, kept) in models.items():
+        seconds = {machine.devices[d].kind: best[name, d].seconds for d in devices}
+        spreads = {machine.devices[d].kind: op_spread(found[name, d]) for d in devices}
+        write_op_times(graph, seconds, folder, kept, spreads)
+    return {name: {d: best[name, d].seconds for d in devices} for name in models}
 
 
-def _cut_tasks(
+def _cut_models(
     profile: HostProfile,
     backend: Backend,
-    graphs: dict[str, OpGraph],
+    models: dict[str, Model],
     seconds: dict[str, dict[int, Floats]],
 ) -> HostProfile:
-    """Take what the tasks' own cuts cost for all links between a CPU and a GPU."""
+    """Take what the models' own cuts cost for all links between a CPU and a GPU."""
     from suite.execution.openvino.cuts import fit_cuts, measure_cuts
-    from suite.execution.steps import step_of_task
 
     cuts = []
-    for task, times in seconds.items():
-        cuts += measure_cuts(backend, graphs[task], step_of_task(task, backend.name), times)
+    for name, times in seconds.items():
+        cuts += measure_cuts(backend, models[name].graph, models[name].step, times)
     links = dict(profile.links)
     devices = profile.machine.devices
     for (s, t), (plain, ends) in links.items():
         if devices[s].kind != devices[t].kind:
             fit = fit_cuts(plain, cuts)
             links[s, t] = fit, ends
-            print(f"{devices[s].name} -> {devices[t].name}, tasks in pieces: {fit}", flush=True)
+            print(f"{devices[s].name} -> {devices[t].name}, models in pieces: {fit}", flush=True)
     return replace(profile, links=links)
 
 

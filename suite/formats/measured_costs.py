@@ -1,4 +1,4 @@
-"""Measured times of the operations of a task, beside the machine on which they were taken."""
+"""Measured times of the operations of a graph, beside the machine on which they were taken."""
 
 from __future__ import annotations
 
@@ -18,8 +18,16 @@ from suite.formats.atomic import atomic
 from suite.formats.machine_toml import load_machine, machine_path
 
 
+def times_name(graph: OpGraph, task: str | None) -> str:
+    """By which name a graph's times are kept: its task's, or its own fingerprint's.
+
+    A model that is no task may be another graph tomorrow, and has no times then.
+    """
+    return f"model-{graph.fingerprint}" if task is None else task
+
+
 def with_op_times(graph: OpGraph, machine: Machine, task: str) -> OpGraph:
-    """The graph with the machine's measured times, where it has some of this task.
+    """The graph with the machine's measured times, where it has some of this name.
 
     They replace the cost model's for operations that were measured, per kind of device. Raises
     InputError for a damaged file, or one of another capture of the task.
