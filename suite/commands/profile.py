@@ -164,9 +164,7 @@ def _profile(
         profile = _cut_models(profile, backend, models, seconds)
     path: Path = folder / f"{arguments.name}.toml"
     rules: dict[str, str | int | float] = {"dispatch": "fifo"}
-    if backend.name == "cluster":
-        rules["dispatch"] = "stack"
-    elif backend.name == "openvino":
+    if backend.name == "openvino":
         rules["semantics"] = HETERO.name
     with atomic(path) as temporary:
         text = machine_toml(arguments.name, profile, _source(arguments), rules)

@@ -6,8 +6,13 @@ from collections.abc import Sequence
 
 from suite.execution.child import Receive, Send
 
-THREADS = 1
-"""Threads for operations, and within one: a device runs one operation at a time."""
+WITHIN = 1
+"""Threads of one operation."""
+THREADS = 2
+"""Threads of a server: one for operations, one for transfers. TensorFlow serves the requests of
+other servers in the pool that runs operations. With a single thread, a tensor goes out only when
+nothing else is ready, and devices that could work side by side work one after another. Two
+operations that run at once share the server's core."""
 
 
 def serve(receive: Receive, send: Send, workers: Sequence[str], task: int) -> None:
@@ -15,7 +20,7 @@ def serve(receive: Receive, send: Send, workers: Sequence[str], task: int) -> No
     import tensorflow as tf
 
     settings = tf.compat.v1.ConfigProto(
-        intra_op_parallelism_threads=THREADS, inter_op_parallelism_threads=THREADS
+        intra_op_parallelism_threads=WITHIN, inter_op_parallelism_threads=THREADS
     )
     settings.gpu_options.allow_growth = True
     server = tf.distribute.Server(
