@@ -3,8 +3,8 @@
     python benchmarks/fidelity_terms.py results/fidelity/MACHINE
 
 Takes measured step times and placements from the records of ``placebench fidelity``, and simulates
-them on the machine kept beside them: as it is, without its dispatch, without occupancy, and with
-neither. Prints a Markdown table: rank correlation and median error, per task and over all.
+them on the machine kept beside them, with either order of dispatch, with occupancy and without.
+Prints a Markdown table: rank correlation and median error, per task and over all.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from suite.core.statistics import spearman
 from suite.simulator.compiled.judge import Simulator
 
 
-def fifo(machine: Machine) -> Machine:
-    """First come, first served."""
-    return replace(machine, dispatch="fifo")
+def dispatched(machine: Machine, dispatch: str) -> Machine:
+    """First come, first served (``fifo``), or the last first (``stack``)."""
+    return replace(machine, dispatch=dispatch)
 
 
 def free(machine: Machine) -> Machine:
@@ -39,10 +39,10 @@ def free(machine: Machine) -> Machine:
 
 
 TERMS: dict[str, Callable[[Machine], Machine]] = {
-    "as it is": lambda machine: machine,
-    "first come, first served": fifo,
-    "transfers occupy nobody": free,
-    "neither": lambda machine: fifo(free(machine)),
+    "first come, first served": lambda machine: dispatched(machine, "fifo"),
+    "last come, first served": lambda machine: dispatched(machine, "stack"),
+    "first come, and transfers occupy nobody": lambda machine: dispatched(free(machine), "fifo"),
+    "last come, and transfers occupy nobody": lambda machine: dispatched(free(machine), "stack"),
 }
 
 

@@ -89,6 +89,21 @@ def chain(folder: Path, size: int, products: int, name: str = "chain") -> Small:
     return _kept(capture_graph_def(graph.as_graph_def(), ["mean"], name), folder)
 
 
+def towers(folder: Path, size: int = 512, products: int = 8) -> Small:
+    """Two chains of products, ``here_i`` and ``there_i``, of one matrix."""
+    with tf.Graph().as_default() as graph:
+        edge = tf.compat.v1.placeholder(tf.float32, [], name="edge")
+        matrix = tf.fill([size, size], edge, name="matrix")
+        ends = []
+        for tower in ("here", "there"):
+            result = matrix
+            for i in range(products):
+                result = tf.matmul(result, matrix, name=f"{tower}_{i}")
+            ends.append(tf.reduce_mean(result, name=f"{tower}_end"))
+        tf.add(*ends, name="both")
+    return _kept(capture_graph_def(graph.as_graph_def(), ["both"], "towers"), folder)
+
+
 def _kept(captured, folder: Path) -> Small:
     path = folder / f"{captured.graph.name}.pb"
     path.write_bytes(captured.graph_def.SerializeToString())

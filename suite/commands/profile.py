@@ -34,7 +34,7 @@ def add(parsers: Subparsers) -> None:
         "  placebench profile two_cores --cpus 2\n"
         "  placebench profile two_cores --cpus 2 --task rnnlm --task inception_v3\n"
         "  placebench profile my_gpus --backend session --gpus 2\n"
-        "  placebench profile my_host --cpus 2 --backend session --task net:step\n"
+        "  placebench profile my_host --cpus 2 --task net:step\n"
         "  placebench profile intel --backend openvino --gpus 1 --task net.onnx\n"
         "  placebench profile busy_host --cpus 2 --wait 30",
     )
@@ -81,6 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--rounds is 0; give at least 1")
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
+    if arguments.backend == "session" and arguments.cpus > 1 and not arguments.force:
+        raise InputError(
+            "logical CPUs of one session share their memory, so that no transfer can be timed; take"
+            " --backend cluster, or add --force for a link whose figures mean little"
+        )
     machine = _machine(arguments)
     expose = arguments.expose
     kept = arguments.backend == "session" and arguments.cluster is None

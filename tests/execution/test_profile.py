@@ -262,3 +262,8 @@ def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch
     # A sum moves far fewer FLOP a byte than a product: no CPU is that badly balanced.
     assert device.peak_flops > device.memory_bandwidth / 12
     assert 0 < load_spread("mine", None).devices["cpu:0"] <= 1
+
+
+def test_logical_cpus_of_a_session_are_refused_before_anything_is_measured(capfd):
+    assert main(["profile", "mine", "--cpus", "2", "--backend", "session"]) == 2
+    assert "share their memory" in capfd.readouterr().err

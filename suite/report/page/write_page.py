@@ -57,8 +57,8 @@ def write_page(
     drawn, missing = placements(records)
     parts = {
         "style": asset("page.css"),
-        "records": f"{len(records):,}",
-        "tables": str(len(tables)),
+        "records": _counted(len(records), "record"),
+        "tables": _counted(len(tables), "table"),
         "contents": "\n".join(_entry(name, table) for name, table in tables.items()),
         "articles": "\n".join(table_html(name, table) for name, table in tables.items()),
         "data": json_text(data),
@@ -86,6 +86,10 @@ def _fitting(drawn: dict[str, Value], room: int) -> dict[str, Value]:
             break
         kept[number] = drawing
     return kept
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _about(drawn: int, wanted: int, missing: Mapping[str, str]) -> str:
