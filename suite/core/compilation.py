@@ -53,8 +53,12 @@ def lean_kernel(function: Compiled, variant: str = "") -> Compiled:
     Without allocations, numba's reference counting can go: with it, every access to an array of a
     named tuple counts, and a simulated step takes 30 times as long. Nor may an index in a variable
     be negative: ``array[-1]`` is the last element, ``array[i]`` with i = -1 lies outside.
-    ``variant`` tells functions apart that were made of one by :func:`with_globals`.
+    ``variant`` tells functions apart that were made of one by :func:`with_globals`, also to the
+    linker: numba calls both by the same name where each is the first that its process compiles, and
+    of two by one name in a process, the kernels that call them would all be given the same.
     """
+    if variant:
+        function.__qualname__ = f"{function.__qualname__}_{variant.replace('-', '_')}"
     options = {"nogil": True, "_nrt": False, "pipeline_class": LeanCompiler}
     return _kept(function, options, variant)
 

@@ -287,3 +287,49 @@ def test_numba_still_has_the_private_parts_that_are_used():
         gone.append("numba.njit(_nrt=False)")
     where = "see suite/core/compilation.py and what it imports"
     assert not gone, f"numba {numba.__version__} has no {', '.join(gone)} any more: {where}"
+
+
+# Long enough not to be inlined: the second function calls the first by its name.
+VARIANTS = """
+from suite.core.compilation import lean_kernel, with_globals
+
+RULE = False
+
+def one(x):
+    if RULE:
+        return -1
+{steps}
+    return x
+
+def many(x):
+    return one(x) + one(x + 1)
+
+def made(rule):
+    name = "on" if rule else "off"
+    single = lean_kernel(with_globals(one, {{"RULE": rule}}), name)
+    return single, lean_kernel(with_globals(many, {{"one": single}}), name)
+
+(on, _), (off, both) = made(True), made(False)
+"""
+
+
+def test_variants_compiled_by_two_processes_are_two_functions_in_a_third(tmp_path):
+    """Each is the first that its process compiles, and numba numbers functions by process."""
+    steps = "\n".join(f"    x = (x * {i + 3} + {i}) % 1_000_003 ^ {i * i}" for i in range(200))
+    module = tmp_path / "variants.py"
+    module.write_text(VARIANTS.format(steps=steps))
+    paths = f"{tmp_path}{os.pathsep}{ROOT}"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths}
+
+    def run(*words):
+        script = f"import variants; print({', '.join(f'variants.{word}(0)' for word in words)})"
+        command = [sys.executable, "-P", "-c", script]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return [int(word) for word in done.stdout.split()]
+
+    assert run("on") == [-1]
+    first = run("off")
+    [many] = run("both")
+    assert run("on", "off", "both") == [-1, *first, many]
+    assert run("on", "both") == [-1, many]
+    assert many != -2
