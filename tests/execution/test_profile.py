@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from six_ops import six_ops
 from small_steps import cpus, layers
 
 from suite.cli import main
@@ -19,9 +20,10 @@ from suite.execution.profiling.probes import CONVOLUTION_FLOPS
 from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
 from suite.execution.profiling.spreads import op_spread
 from suite.execution.profiling.transfers import BESIDE, HOPS
+from suite.formats.interchange import write_graph
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
-from suite.formats.measured_costs import op_spreads, with_op_times, write_op_times
+from suite.formats.measured_costs import op_spreads, times_name, with_op_times, write_op_times
 
 
 def test_a_link_is_found_exactly():
@@ -267,3 +269,22 @@ def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch
 def test_logical_cpus_of_a_session_are_refused_before_anything_is_measured(capfd):
     assert main(["profile", "mine", "--cpus", "2", "--backend", "session"]) == 2
     assert "share their memory" in capfd.readouterr().err
+
+
+def test_a_users_own_model_is_placed_by_the_times_that_were_measured(tmp_path, capsys):
+    graph = replace(six_ops().graph, seconds={})
+    write_graph(graph, tmp_path / "own.npz")
+    (tmp_path / "here.toml").write_text(
+        'name = "here"\nop_times = "here-ops"\n'
+        '[[device]]\nname = "cpu:0"\nkind = "cpu"\nmemory = "1 GB"\n'
+        "peak_flops = 1e12\nmemory_bandwidth = 1e11\nlaunch_overhead = 0\n"
+    )
+    place = ["place", str(tmp_path / "own.npz"), "--machine", str(tmp_path / "here.toml")]
+    place += ["--placer", "cpu_only", "--output", str(tmp_path / "answer.json")]
+    assert main(place) == 0
+    assert "placebench profile --task MODEL measures them" in capsys.readouterr().out
+    write_op_times(graph, {"cpu": np.full(6, 0.25)}, tmp_path / "here-ops", times_name(graph, None))
+    assert main(place) == 0
+    shown = capsys.readouterr().out
+    assert "times      of its operations: measured there" in shown
+    assert "step time  1.500000 s" in shown
