@@ -18,6 +18,7 @@ class CompileTime:
         self._wall = self._processor = 0.0
         self._begun = self._begun_processor = 0.0
         self._message: str | None = None
+        self._said: set[str] = set()
 
     @property
     def wall(self) -> float:
@@ -31,8 +32,8 @@ class CompileTime:
         return self._processor
 
     def announce(self, message: str) -> None:
-        """Print this line to standard error when the next compilation begins."""
-        self._message = message
+        """Print this line to standard error when the next compilation begins, once a process."""
+        self._message = None if message in self._said else message
 
     # numba compiles under one lock for all threads, so that what begins and ends here is nested.
     def begin(self) -> None:
@@ -43,6 +44,7 @@ class CompileTime:
         self._begun, self._begun_processor = time.monotonic(), time.thread_time()
         if self._message is not None:
             print(self._message, file=sys.stderr, flush=True)
+            self._said.add(self._message)
             self._message = None
 
     def end(self) -> None:

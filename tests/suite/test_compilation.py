@@ -149,6 +149,7 @@ def test_the_first_compilation_is_announced_once(capsys):
     watch.announce("compiling (once)")
     assert not capsys.readouterr().err
     for _ in range(2):
+        watch.announce("compiling (once)")
         watch.begin()
         watch.begin()
         watch.end()
