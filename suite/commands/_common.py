@@ -231,7 +231,7 @@ def about(loaded: Loaded, problem: Problem) -> str:
         lines += [f"chosen     {choice}" for choice in graph.metadata.get("choices", ())]
     devices = f"{len(machine.cpus)} CPU, {len(machine.gpus)} GPU"
     lines.append(f"machine    {machine.name}: {devices}")
-    if problem.graph.seconds:
+    if problem.graph is not graph:  # it was given the machine's times
         lines.append("times      of its operations: measured there")
     elif machine.op_times is not None:
         lines.append(

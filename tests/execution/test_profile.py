@@ -288,3 +288,6 @@ def test_a_users_own_model_is_placed_by_the_times_that_were_measured(tmp_path, c
     shown = capsys.readouterr().out
     assert "times      of its operations: measured there" in shown
     assert "step time  1.500000 s" in shown
+    write_graph(six_ops().graph, tmp_path / "own.npz")  # has times of its own, of no machine
+    assert main(place) == 0
+    assert "measured there" not in capsys.readouterr().out

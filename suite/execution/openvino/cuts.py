@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from scipy.optimize import nnls
 
 from suite.core.arrays import Floats, Ints
-from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.execution.measurement import Backend, Step, Timing
 from suite.execution.profiling.links import Fit
+from suite.execution.profiling.run_step import run_step
 
 RUNS = (2, 3, 5, 9, 17, 33)
 """Into how many runs of operations, in topological order, a network is cut."""
@@ -43,13 +44,9 @@ def measure_cuts(
     for runs in RUNS:
         for turn in (list(seconds), list(seconds)[::-1]):
             devices = np.array(turn)[(np.arange(graph.n_ops) * runs // graph.n_ops) % 2]
-            result = backend.measure(step, devices, _TIMING)
-            if result.status != "ok" or result.step_time is None:
-                raise InputError(
-                    f"profiling {graph.name} failed ({result.status}): {result.reason}"
-                )
+            result = run_step(backend, step, devices, _TIMING, graph.name)
             computing = sum(float(one[devices == d].sum()) for d, one in seconds.items())
-            cuts.append(Cut(result.step_time, computing, *_sent(graph, devices)))
+            cuts.append(Cut(median(result.kept), computing, *_sent(graph, devices)))
     return cuts
 
 

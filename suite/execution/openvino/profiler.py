@@ -17,6 +17,7 @@ from suite.execution.openvino import probes
 from suite.execution.profiling.devices import DeviceFigures
 from suite.execution.profiling.links import Fit, Occupancy
 from suite.execution.profiling.profiler import HostProfile, pairs
+from suite.execution.profiling.run_step import run_step
 from suite.execution.profiling.samples import ROUNDS, Samples
 from suite.execution.profiling.spreads import relative_spread
 
@@ -63,10 +64,7 @@ class InferenceProfiler:
             self._samples.add(("cut", size, source, target), min(kept))
 
     def _run(self, probe: probes.Probe, devices: Ints, timing: Timing) -> Measurement:
-        result = self._backend.measure(probe.step, devices, timing)
-        if result.status != "ok":
-            raise InputError(f"profiling failed ({result.status}): {result.reason}")
-        return result
+        return run_step(self._backend, probe.step, devices, timing)
 
     def profile(self) -> HostProfile:
         """The figures that all rounds together tell."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.core.errors import InputError
 from suite.execution.measurement import Backend, Measurement, Timing
 from suite.execution.profiling.probes import (
     CONVOLUTION_FLOPS,
@@ -17,6 +16,7 @@ from suite.execution.profiling.probes import (
     small_ops,
     sums,
 )
+from suite.execution.profiling.run_step import run_step
 from suite.execution.profiling.samples import Key, Samples
 
 SIZE = 768
@@ -99,7 +99,4 @@ def run_probe(
     backend: Backend, probe: Probe, first: int, second: int, timing: Timing
 ) -> Measurement:
     """Run a probe on one or two devices; InputError when it fails."""
-    result = backend.measure(probe.step, probe.devices(first, second), timing)
-    if result.status != "ok":
-        raise InputError(f"profiling failed ({result.status}): {result.reason}")
-    return result
+    return run_step(backend, probe.step, probe.devices(first, second), timing)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
 from suite.core.arrays import Floats
-from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.execution.measurement import Backend, Step, Timing
+from suite.execution.profiling.run_step import run_step
 
 _TIMING = Timing(steps=15, discarded=5, traced=5, timeout=600)
 
@@ -39,16 +40,15 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
     np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
     on_gpu = "GPU:" in backend.device_names[device]
     devices = np.where(kernels[graph.colocation] | (not on_gpu), device, cpu)
-    result = backend.measure(step, devices, _TIMING)
-    if result.status != "ok" or result.step_time is None:
-        raise InputError(f"profiling {graph.name} failed ({result.status}): {result.reason}")
+    result = run_step(backend, step, devices, _TIMING, graph.name)
+    step_time = median(result.kept)
     traced = np.array([trace.op_seconds(graph.op_names) for trace in result.traces])
     fused = result.parts is not None
     if fused:
         traced = np.nan_to_num(traced)
     seconds = np.maximum(np.median(traced, axis=0), 0.0 if fused else 1e-9)
     seconds[devices != device] = np.nan
-    factor = 1.0 if on_gpu else result.step_time / float(np.nansum(seconds))
+    factor = 1.0 if on_gpu else step_time / float(np.nansum(seconds))
     with np.errstate(invalid="ignore"):
         scatter = np.std(traced, axis=0, ddof=1) / seconds
-    return OpTimes(seconds * factor, result.step_time, factor, scatter)
+    return OpTimes(seconds * factor, step_time, factor, scatter)
