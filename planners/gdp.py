@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from planners.features.class_graph import ClassGraph
 from planners.features.typed_graph import TypedGraph, type_names, vocabulary_of
+from planners.nn.as_traced import as_traced
 from planners.nn.backend import tf, threads
 from planners.nn.dense import Dense
 from planners.nn.graph_sage import GraphNetwork
@@ -230,8 +231,8 @@ class Policy:
         self.order = np.argsort(sums / np.bincount(part_of, minlength=self.count), kind="stable")
         self.optimizer = networks.optimizer
         self.begins_likeliest = False
-        self._chances = tf.function(lambda: tf.nn.softmax(self.logits()), autograph=False)
-        self._ascend = tf.function(self._gradient, autograph=False)
+        self._chances = as_traced(lambda: tf.nn.softmax(self.logits()))
+        self._ascend = as_traced(self._gradient)
 
     def logits(self) -> Tensor:
         """float32[nodes, devices]; the first devices of the networks are those of the graph."""
