@@ -2,34 +2,38 @@
 
 A policy visits every group of operations once and puts it on a device anew: a placement is improved
 step by step rather than drawn at once. What it sees is a graph whose nodes have no names, so that a
-policy is not tied to one graph. The file follows the paper: the settings; the state and its
-features; the embedding of the graph (messages in both directions, then what comes before a node,
-after it and beside it); the policy; an episode and its rewards; REINFORCE with a baseline for each
-step of an episode.
+policy is not tied to one graph: trained on some, it places others. The file follows the paper: the
+settings; the state and its features; the policy, whose networks are in
+planners/nn/message_passing.py (messages in both directions, then what comes before a node, after it
+and beside it); an episode and its rewards; REINFORCE with a baseline for each step of an episode.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planners.features.merged_groups import MergedGroups
 from planners.nn.backend import tf, threads
-from planners.nn.optimizer import Optimizer
-from planners.nn.tensor import Tensor, Variable
-from planners.nn.weights import glorot, zeros
+from planners.nn.message_passing import MessagePassing
+from planners.nn.tensor import Tensor
 from planners.policy_gradient.checks import check_counts, check_positive, check_words
+from planners.policy_gradient.trained import Trained, weights_of
 from suite.core.arrays import Floats, Ints
-from suite.core.errors import BudgetExhausted
+from suite.core.errors import BudgetExhausted, InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.search.placer import Search
+from suite.search.training import POLICY_FILE, Learned, Training
 
 Matrix = NDArray[np.float32]
+_FEATURES = 4
+"""Numbers about a group, beside which device it is on."""
 GIGABYTE = 1e9
 
 
@@ -66,23 +70,63 @@ class Placeto:
     episodes: int = 1000
     """Episodes, one update each, unless the search's budget ends before. The paper counts
     placements until the best was found: 1,600 to 94,000."""
+    policy: str = field(default="", metadata=POLICY_FILE)
+    """Policy file (``placebench train``) to start from, with the settings of its network. With 0
+    episodes every group is visited once and put on its likeliest device: nothing is evaluated."""
+    NETWORK: ClassVar[tuple[str, ...]] = ("rounds", "width")
+    """The settings that weights depend on."""
 
     def __post_init__(self) -> None:
         """Refuse words and numbers that mean nothing (InputError)."""
         check_words(self, reward=("intermediate", "terminal"), start=("random", "best"))
-        check_counts(self, "groups", "rounds", "width", "baseline_episodes", "episodes")
+        check_counts(self, "groups", "rounds", "width", "baseline_episodes")
         check_positive(self, "learning_rate", "last_rate")
+        if self.episodes < (not self.policy):
+            raise InputError(f"episodes is {self.episodes}; give >= 1, or a policy")
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest placement met that fits in memory, or the last if none did.
 
-        Raises BudgetExhausted when the budget does not allow one episode to begin.
+        Raises BudgetExhausted when the budget does not allow one episode to begin, InputError for a
+        policy file that does not fit.
         """
         graph = MergedGroups.of(problem, self.groups)
         if not graph.count:
             return Placement.of(problem, np.zeros(0, np.int32))
         search.note(groups=graph.count, threads=threads())
-        return Training(self, graph, Policy(graph, self, search.rng), search).run()
+        if not self.policy:
+            networks = self._networks(graph.classes.devices, search.rng)
+            return Episodes(self, Policy(graph, networks), search).run()
+        learned = Trained.load(self, self.NETWORK, problem)
+        networks = learned.settings._networks(learned.devices, search.rng)
+        learned.put_into(networks.variables)
+        policy = Policy(graph, networks)
+        if not self.episodes:
+            start = search.rng.integers(0, graph.classes.devices, graph.count)
+            return Placement.of(problem, policy.likeliest(start))
+        return Episodes(learned.settings, policy, search).run()
+
+    def train(self, training: Training) -> Learned:
+        """Learn on all graphs, an episode on each in turn.
+
+        Raises BudgetExhausted when a graph's budget does not allow one episode to begin.
+        """
+        graphs = [MergedGroups.of(search.problem, self.groups) for search in training.searches]
+        devices = max(graph.classes.devices for graph in graphs)
+        networks = self._networks(devices, training.rng)
+        lessons = [
+            Episodes(self, Policy(graph, networks), search)
+            for graph, search in zip(graphs, training.searches, strict=True)
+        ]
+        learning = lessons
+        while learning := [lesson for lesson in learning if lesson.step()]:
+            training.checkpoint(lessons)
+        for lesson in lessons:
+            lesson.search.note(episodes=lesson.episode)
+        return Learned((), weights_of(networks.variables))
+
+    def _networks(self, devices: int, rng: np.random.Generator) -> MessagePassing:
+        return MessagePassing(rng, _FEATURES + devices, devices, self.width, self.rounds)
 
 
 class State:
@@ -93,9 +137,13 @@ class State:
     divided by their largest values, which the paper does not say.
     """
 
-    def __init__(self, graph: MergedGroups, devices: Ints) -> None:
-        """Begin at ``devices``, int[groups], with the first group."""
+    def __init__(self, graph: MergedGroups, devices: Ints, known: int) -> None:
+        """Begin at ``devices``, int[groups], with the first group.
+
+        ``known`` devices are those that the policy knows, the graph's first among them.
+        """
         self.graph, self.devices, self.current = graph, np.array(devices, np.int64), 0
+        self.known = known
         largest = [
             max(values.max(initial=0), 1e-12) for values in (graph.seconds, graph.output_bytes)
         ]
@@ -103,15 +151,10 @@ class State:
             [graph.seconds / largest[0], graph.output_bytes / largest[1]], axis=1
         )
 
-    @staticmethod
-    def width(graph: MergedGroups) -> int:
-        """Number of features."""
-        return 4 + graph.classes.devices
-
     def features(self) -> Matrix:
         """float32[groups, features]."""
         groups = np.arange(self.graph.count)
-        place = np.eye(self.graph.classes.devices)[self.devices]
+        place = np.eye(self.known)[self.devices]
         flags = np.stack([groups == self.current, groups < self.current], axis=1)
         return np.concatenate([self._fixed, place, flags], axis=1).astype(np.float32)
 
@@ -123,70 +166,28 @@ class State:
         return moved
 
 
-class Layers:
-    """A perceptron of one hidden layer, with rectifiers."""
-
-    def __init__(self, rng: np.random.Generator, inputs: int, hidden: int, outputs: int) -> None:
-        """Draw weights."""
-        self.variables: list[Variable] = [
-            *(glorot("hidden", rng, inputs, hidden), zeros("hidden bias", hidden)),
-            *(glorot("out", rng, hidden, outputs), zeros("out bias", outputs)),
-        ]
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """float32[..., outputs] of float32[..., inputs], before any rectifier."""
-        hidden, hidden_bias, out, out_bias = self.variables
-        y: Tensor = tf.matmul(tf.nn.relu(tf.matmul(x, hidden) + hidden_bias), out) + out_bias
-        return y
-
-
 class Policy:
-    """The network: from a state to the chances of devices for its current group.
+    """The networks on one graph: from a state to the chances of devices for its current group."""
 
-    Messages (section 3.1): x <- x0 + g(sum over producers, or over readers, of f(x)), some rounds
-    each, with networks of their own for either direction. Summaries: h(sum of g) over all groups
-    that lead to the current one, that it leads to, and the others. Sums are means here: after eight
-    rounds of sums the first logits are 10^4 to 10^7, and the policy is certain before it learns.
-    """
-
-    def __init__(self, graph: MergedGroups, settings: Placeto, rng: np.random.Generator) -> None:
-        """Draw the weights."""
-        width = settings.width
-        self.rounds, self.devices, self._width = settings.rounds, graph.classes.devices, width
-        self._enter = Layers(rng, State.width(graph), width, width)
-        self._messages = [[Layers(rng, width, width, width) for _ in "fg"] for _ in "du"]
-        self._summaries = [
-            [Layers(rng, 2 * width, width, width), Layers(rng, width, width, width)]
-            for _ in ("before", "after", "beside")
-        ]
-        self._choose = Layers(rng, 2 * width + 3 * width, width, self.devices)
+    def __init__(self, graph: MergedGroups, networks: MessagePassing) -> None:
+        """Note who is whose neighbour (section 3.1)."""
+        self.graph, self.networks, self.optimizer = graph, networks, networks.optimizer
         reads, reaches = graph.reads, graph.reaches
         beside = ~(reaches | reaches.T | np.eye(graph.count, dtype=bool))
         self._from = [_means(reads.T), _means(reads)]
         self._regions = [_means(region) for region in (reaches.T, reaches, beside)]
-        parts = [self._enter, self._choose]
-        for pair in [*self._messages, *self._summaries]:
-            parts += pair
-        self.optimizer = Optimizer([variable for part in parts for variable in part.variables])
         self._logits = tf.function(self.logits, autograph=False, reduce_retracing=True)
         self._gradient = tf.function(self._loss_gradient, autograph=False, reduce_retracing=True)
 
     def logits(self, features: Tensor, current: Tensor) -> Tensor:
         """float32[states, devices] of float32[states, groups, features] and int64[states]."""
-        start = tf.nn.relu(self._enter(features))
-        ways = []
-        for (f, g), neighbours in zip(self._messages, self._from, strict=True):
-            x = start
-            for _ in range(self.rounds):
-                x = start + tf.nn.relu(g(tf.matmul(neighbours, tf.nn.relu(f(x)))))
-            ways.append(x)
-        embedding = tf.concat(ways, axis=2)
-        found = [tf.gather(embedding, current, axis=1, batch_dims=1)]
-        for (g, h), region in zip(self._summaries, self._regions, strict=True):
-            rows = tf.gather(region, current)[:, None]
-            found.append(tf.nn.relu(h(tf.matmul(rows, tf.nn.relu(g(embedding)))))[:, 0])
-        chosen: Tensor = self._choose(tf.concat(found, axis=1))
-        return chosen
+        found = self.networks(features, current, self._from, self._regions)
+        logits: Tensor = found[:, : self.graph.classes.devices]
+        return logits
+
+    def state(self, devices: Ints) -> State:
+        """Where an episode begins: the groups at ``devices``, int[groups]."""
+        return State(self.graph, devices, self.networks.options)
 
     def chances(self, state: State) -> Floats:
         """float64[devices], summing to 1."""
@@ -194,6 +195,13 @@ class Policy:
         logits = self._logits(state.features()[None], current).numpy()[0].astype(np.float64)
         chances = np.exp(logits - logits.max())
         return np.asarray(chances / chances.sum(), np.float64)
+
+    def likeliest(self, devices: Ints) -> NDArray[np.int32]:
+        """int32[ops]: every group visited once, from ``devices``, and put where it is likeliest."""
+        state = self.state(devices)
+        for _ in range(self.graph.count):
+            state.step(int(np.argmax(self.chances(state))))
+        return np.asarray(self.graph.placed(state.devices[None])[0], np.int32)
 
     def learn(self, episode: Episode, advantages: Floats, rate: float) -> dict[str, float]:
         """Follow the policy gradient of an episode's steps once; return what to log."""
@@ -240,35 +248,49 @@ class Episode:
         return np.asarray(costs[:-1] - costs[-1], np.float64)
 
 
-class Training:
+class Episodes:
     """Episodes until the budget is spent; can be stopped after one and taken up again."""
 
-    def __init__(
-        self, settings: Placeto, graph: MergedGroups, policy: Policy, search: Search
-    ) -> None:
+    def __init__(self, settings: Placeto, policy: Policy, search: Search) -> None:
         """Start afresh, or from the search's checkpoint."""
-        self.settings, self.graph, self.policy, self.search = settings, graph, policy, search
+        self.settings, self.policy, self.search = settings, policy, search
+        self.graph = policy.graph
         self.budget = search.remaining
-        self.episode, self.past = 0, np.zeros((0, graph.count))
-        self.best, self.best_cost = np.zeros(graph.count, np.int64), np.inf
+        self.episode, self.past = 0, np.zeros((0, self.graph.count))
+        self.best, self.best_cost = np.zeros(self.graph.count, np.int64), np.inf
         self.last: NDArray[np.int32] | None = None
         saved = search.restore()
         if saved is not None:
             self._restore(saved)
 
     def run(self) -> Placement:
-        """Train; return the best placement met."""
-        try:
-            while self.episode < self.settings.episodes:
-                self._improve(self._visit())
-        except BudgetExhausted:
-            if self.last is None:
-                raise
+        """Learn; return the best placement met."""
+        while self.step():
+            pass
         self.search.note(episodes=self.episode)
         if self.search.best is not None:
             return self.search.best
         assert self.last is not None
         return Placement.of(self.search.problem, self.last)
+
+    def step(self) -> bool:
+        """Make one update; False when there is nothing left to make it with.
+
+        Raises BudgetExhausted when not even one placement could be evaluated.
+        """
+        if self.episode >= self.settings.episodes:
+            return False
+        try:
+            self._improve(self._visit())
+        except BudgetExhausted:
+            if self.last is None:
+                raise
+            return False
+        return True
+
+    def save(self) -> None:
+        """Hand the search's state to its checkpoint."""
+        self.search.checkpoint(self._state)
 
     def _visit(self) -> Episode:
         """Place every group once."""
@@ -276,7 +298,7 @@ class Training:
         start = rng.integers(0, self.graph.classes.devices, self.graph.count)
         if self.settings.start == "best" and np.isfinite(self.best_cost):
             start = self.best
-        state, episode = State(self.graph, start), Episode()
+        state, episode = self.policy.state(start), Episode()
         if stepwise:
             episode.costs.append(self._cost(state.devices))
         for _ in range(self.graph.count):
@@ -315,7 +337,7 @@ class Training:
         scalars = self.policy.learn(episode, returns - baseline, rate)
         self.episode += 1
         self.search.log(self.episode, reward=-episode.costs[-1], **scalars)
-        self.search.checkpoint(self._state)
+        self.save()
 
     def _state(self) -> dict[str, NDArray[np.generic]]:
         assert self.last is not None

@@ -12,6 +12,9 @@ from suite.core.errors import InputError
 if TYPE_CHECKING:
     from suite.core.graph import OpGraph
 
+STEPS = ("updates", "episodes")
+"""What placers call their steps of learning: with none, a policy is applied as it is."""
+
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
     """--policy."""
@@ -39,9 +42,9 @@ def placer_with_policy(arguments: argparse.Namespace) -> Any:
         raise InputError(f"{named} starts from no policy; name the placer that it was trained for")
     PolicyFile.load(arguments.policy)  # a bad one is told before the model is captured: minutes
     budget = arguments.evaluations is not None or arguments.seconds is not None
-    asked = any(pair.partition("=")[0].strip() == "updates" for pair in arguments.set)
-    updates = {} if budget or asked else {"updates": 0}
-    return replace(placer, **{field: str(arguments.policy)}, **updates)
+    asked = any(pair.partition("=")[0].strip() in STEPS for pair in arguments.set)
+    none = {} if budget or asked else {name: 0 for name in STEPS if hasattr(placer, name)}
+    return replace(placer, **{field: str(arguments.policy)}, **none)
 
 
 def policy_json(placer: object, graph: OpGraph, task: str | None) -> dict[str, Any] | None:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from six_ops import six_ops
 
 from planners.features.merged_groups import MergedGroups
-from planners.placeto import Episode, Layers, Placeto, Policy, State, Training
+from planners.nn.message_passing import MessagePassing, Perceptron
+from planners.placeto import Episode, Episodes, Placeto, Policy, State
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.search.placer import Search
@@ -59,7 +60,7 @@ def test_groups_that_exchange_nothing_join_the_next_cheapest() -> None:
 
 
 def test_a_state_tells_device_current_and_visited() -> None:
-    state = State(MergedGroups.of(fan(), 128), np.array([0, 1, 2, 0, 0, 0]))
+    state = State(MergedGroups.of(fan(), 128), np.array([0, 1, 2, 0, 0, 0]), 3)
     assert state.step(0) is False
     assert state.step(2) is True
     features = state.features()
@@ -70,10 +71,17 @@ def test_a_state_tells_device_current_and_visited() -> None:
     )
 
 
-def slow(policy: Policy, graph: MergedGroups, features: Array, current: int) -> Array:
+def policy_of(
+    graph: MergedGroups, width: int = 4, rounds: int = 1, seed: int = 0, known: int = 3
+) -> Policy:
+    rng = np.random.default_rng(seed)
+    return Policy(graph, MessagePassing(rng, 4 + known, known, width, rounds))
+
+
+def slow(networks: MessagePassing, graph: MergedGroups, features: Array, current: int) -> Array:
     """The same logits, node by node."""
 
-    def perceptron(layers: Layers, x: Array) -> Array:
+    def perceptron(layers: Perceptron, x: Array) -> Array:
         a, b, c, d = (np.asarray(v, np.float64) for v in layers.variables)
         return np.maximum(0, x @ a + b) @ c + d
 
@@ -84,11 +92,11 @@ def slow(policy: Policy, graph: MergedGroups, features: Array, current: int) -> 
         return np.maximum(0, x)
 
     count = graph.count
-    start = [relu(perceptron(policy._enter, features[v])) for v in range(count)]
+    start = [relu(perceptron(networks.enter, features[v])) for v in range(count)]
     ways = []
-    for (f, g), reads in zip(policy._messages, (graph.reads.T, graph.reads), strict=True):
+    for (f, g), reads in zip(networks.messages, (graph.reads.T, graph.reads), strict=True):
         x = list(start)
-        for _ in range(policy.rounds):
+        for _ in range(networks.rounds):
             sent = [relu(perceptron(f, x[v])) for v in range(count)]
             x = [
                 start[v]
@@ -101,19 +109,19 @@ def slow(policy: Policy, graph: MergedGroups, features: Array, current: int) -> 
     before, after = graph.reaches[:, current], graph.reaches[current]
     beside = ~(before | after)
     beside[current] = False
-    for (g, h), region in zip(policy._summaries, (before, after, beside), strict=True):
+    for (g, h), region in zip(networks.summaries, (before, after, beside), strict=True):
         seen = [relu(perceptron(g, embedding[u])) for u in np.flatnonzero(region)]
-        found.append(relu(perceptron(h, mean(seen, np.zeros(policy._width)))))
-    return perceptron(policy._choose, np.concatenate(found))
+        found.append(relu(perceptron(h, mean(seen, np.zeros(networks.width)))))
+    return perceptron(networks.choose, np.concatenate(found))
 
 
 def test_the_network_is_the_slow_one() -> None:
-    graph, settings = MergedGroups.of(fan(), 128), Placeto(rounds=2, width=5)
-    policy = Policy(graph, settings, np.random.default_rng(0))
-    state = State(graph, np.array([0, 1, 2, 0, 1, 2]))
+    graph = MergedGroups.of(fan(), 128)
+    policy = policy_of(graph, width=5, rounds=2)
+    state = policy.state(np.array([0, 1, 2, 0, 1, 2]))
     for current in range(graph.count):
         state.current = current
-        expected = slow(policy, graph, state.features().astype(np.float64), current)
+        expected = slow(policy.networks, graph, state.features().astype(np.float64), current)
         found = policy.logits(state.features()[None], np.array([current])).numpy()[0]
         assert found == pytest.approx(expected, rel=1e-4, abs=1e-6)
         chances = np.exp(expected - expected.max())
@@ -122,8 +130,8 @@ def test_the_network_is_the_slow_one() -> None:
 
 def test_the_gradient_follows_what_was_better_than_usual() -> None:
     graph = MergedGroups.of(fan(), 128)
-    policy = Policy(graph, Placeto(rounds=1, width=8), np.random.default_rng(1))
-    state = State(graph, np.zeros(6, np.int64))
+    policy = policy_of(graph, width=8, rounds=1, seed=1)
+    state = policy.state(np.zeros(6, np.int64))
     episode = Episode([state.features()], [2], [3.0, 1.0])
     before = policy.chances(state)[2]
     policy.learn(episode, np.array([1.0]), 0.01)
@@ -141,11 +149,11 @@ def test_missing_memory_costs_two_seconds_a_gigabyte() -> None:
     problem = six_ops(gpu="3.5 kB")
     search, graph = Search(problem, Simulator(problem), 0), MergedGroups.of(problem, 128)
     settings = Placeto(memory_penalty=2e6)
-    training = Training(settings, graph, Policy(graph, settings, search.rng), search)
+    episodes = Episodes(settings, policy_of(graph), search)
     scores = Simulator(problem)(np.ones((1, 6), np.int32))
     missing = scores.peak_memory[0, 1] - 3500
     assert missing > 2000
-    assert training.cost(scores) == pytest.approx(scores.step_time[0] + 2e-3 * missing)
+    assert episodes.cost(scores) == pytest.approx(scores.step_time[0] + 2e-3 * missing)
 
 
 @pytest.mark.parametrize("reward", ["intermediate", "terminal"])
@@ -159,3 +167,10 @@ def test_evaluates_what_moves_and_once_an_episode_otherwise(reward: str) -> None
     else:
         # The start, and four moves: of three devices, a third of the draws is where a group is.
         assert 4 < search.evaluations / 8 < 6
+
+
+def test_a_policy_of_more_devices_chooses_among_the_first_of_them() -> None:
+    policy = policy_of(MergedGroups.of(fan(), 128), known=5)
+    chances = policy.chances(policy.state(np.zeros(6, np.int64)))
+    assert chances.shape == (3,)
+    assert chances.sum() == pytest.approx(1)

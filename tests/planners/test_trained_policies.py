@@ -8,71 +8,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fan import fan
-from numpy.typing import NDArray
+from lessons import Planner, from_file, policy_of, training
 from six_ops import every_placement, six_ops
 
 from planners.features.class_graph import ClassGraph
 from planners.gdp import GDP, Networks, Policy
 from planners.gdp_tuned import GDPTuned
+from planners.placeto import Placeto
 from planners.policy_gradient.ppo import softening
 from planners.policy_gradient.trained import Trained
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
-from suite.core.scores import Scores
-from suite.formats.policy_file import Lesson, PolicyFile
+from suite.formats.policy_file import PolicyFile
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.search.training import Training
 from suite.simulator.compiled.judge import Simulator
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 SMALL = {"width": 6, "heads": 2, "hops": 1, "layers": 0, "segment": 4}
 SMALL |= {"samples": 4, "updates": 2, "epochs": 1}
-
-
-class Mortal:
-    """The simulator, until its process ends."""
-
-    def __init__(self, problem: Problem, calls: float = float("inf")) -> None:
-        self.simulator, self.calls = Simulator(problem), calls
-
-    def __call__(self, devices: NDArray[np.int32]) -> Scores:
-        if not self.calls:
-            raise KeyboardInterrupt
-        self.calls -= 1
-        return self.simulator(devices)
-
-
-def training(
-    problems: list[Problem], saved: Checkpoint | None = None, calls: float = float("inf")
-) -> Training:
-    searches = [Search(p, Mortal(p, calls), seed) for seed, p in enumerate(problems)]
-    return Training(searches, 7, saved)
-
-
-def policy_of(planner: GDP, name: str, lessons: Training) -> PolicyFile:
-    """Train, and make of it what is saved."""
-    learned = planner.train(lessons)
-    about = [
-        Lesson(
-            s.problem.graph.name,
-            s.problem.graph.fingerprint,
-            "small",
-            2,
-            s.problem.machine.n_devices,
-            s.problem.machine.fingerprint,
-            s.evaluations,
-            s.best_time,
-        )
-        for s in lessons.searches
-    ]
-    found = tuple(np.asarray(s.best.devices, np.uint8) for s in lessons.searches if s.best)
-    settings = vars(planner)
-    return PolicyFile(
-        name, settings, learned.vocabulary, tuple(about), 7, learned.weights, answers=found
-    )
+VISITS = Placeto(width=6, rounds=1, episodes=3, reward="terminal")
+PLANNERS = [(GDP(**SMALL), "gdp"), (GDPTuned(**SMALL), "gdp_tuned"), (VISITS, "placeto")]
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +44,19 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def place(planner: GDP, problem: Problem, budget: int | None = None) -> tuple[list[int], Search]:
+def place(
+    planner: Planner, problem: Problem, budget: int | None = None
+) -> tuple[list[int], Search]:
     search = Search(problem, Simulator(problem), 3, budget)
     return planner.place(problem, search).devices.tolist(), search
 
 
-@pytest.mark.parametrize(("planner", "name"), [(GDP, "gdp"), (GDPTuned, "gdp_tuned")])
+@pytest.mark.parametrize(("planner", "name"), PLANNERS)
 def test_a_policy_is_the_same_bit_for_bit_when_trained_again_and_when_read(
-    planner: type[GDP], name: str, tmp_path: Path
+    planner: Planner, name: str, tmp_path: Path
 ) -> None:
     problems, path = [six_ops(), six_ops(cpu=None)], tmp_path / "p.npz"
-    made = [policy_of(planner(**SMALL), name, training(problems)) for _ in range(2)]
+    made = [policy_of(planner, name, training(problems)) for _ in range(2)]
     assert made[0].digest == made[1].digest
     made[0].save(path)
     read = PolicyFile.load(path)
@@ -104,9 +64,10 @@ def test_a_policy_is_the_same_bit_for_bit_when_trained_again_and_when_read(
     for key, array in made[0].weights.items():
         np.testing.assert_array_equal(read.weights[key], array)
     for problem in problems:
-        first, search = place(planner(policy=str(path), updates=0), problem)
-        assert first == place(planner(policy=str(path), updates=0), problem)[0]
+        first, search = place(from_file(planner, path, 0), problem)
+        assert first == place(from_file(planner, path, 0), problem)[0]
         assert search.evaluations == 0
+        assert place(from_file(planner, path, 1), problem)[1].evaluations > 0
 
 
 def test_training_moves_the_weights_and_finds_something_of_each_graph(file: Path) -> None:
@@ -120,16 +81,20 @@ def test_training_moves_the_weights_and_finds_something_of_each_graph(file: Path
         assert Simulator(problem).run(answer.astype(np.int32)).step_time == lesson.best_time
 
 
-def test_a_killed_training_goes_on_to_the_same_policy(tmp_path: Path) -> None:
-    problems, planner = [six_ops(), fan()], GDPTuned(**SMALL)
-    whole = policy_of(planner, "gdp_tuned", training(problems))
+@pytest.mark.parametrize(("planner", "name"), PLANNERS[1:])
+def test_a_killed_training_goes_on_to_the_same_policy(
+    planner: Planner, name: str, tmp_path: Path
+) -> None:
+    problems = [six_ops(), fan()]
+    whole = policy_of(planner, name, training(problems))
     path = tmp_path / "c.npz"
     with pytest.raises(KeyboardInterrupt):
         planner.train(training(problems, Checkpoint(path, "mine", 0), calls=1))
     again = training(problems, Checkpoint(path, "mine", 0))
     assert again.taken_up
-    assert policy_of(planner, "gdp_tuned", again).digest == whole.digest
-    assert [search.evaluations for search in again.searches] == [8, 8]
+    assert policy_of(planner, name, again).digest == whole.digest
+    evaluations = [lesson.evaluations for lesson in whole.lessons]
+    assert [search.evaluations for search in again.searches] == evaluations
 
 
 def test_a_budget_below_one_update_is_refused() -> None:
