@@ -1,0 +1,37 @@
+"""The table of what Placeto's policies do on other graphs, from records made by hand."""
+
+from __future__ import annotations
+
+import pytest
+from suite_records import record, write
+
+from suite.report.build import build_table
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    for seed, seconds in enumerate((0.1, 0.3, 0.2)):
+        write(folder, record("nmt_2", "placeto_zero_shot", seconds, seed, grid="transfer"))
+    seen = {"policy": {"digest": "p", "seen": True, "trained_on": []}}
+    write(folder, record("rnnlm", "placeto_zero_shot", 0.5, grid="transfer", **seen))
+    write(folder, record("rnnlm", "metis", 0.4, grid="transfer"))
+    write(folder, record("nmt_2", "metis", 0.25, grid="transfer"))
+    return build_table("transfer", folder).markdown()
+
+
+def row(text, section, start):
+    text = text.split(f"## {section}")[1].split("\n## ")[0]
+    [line] = [line for line in text.splitlines() if line.startswith(f"| {start}")]
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+def test_a_cell_has_median_and_range_and_says_what_was_trained_on_its_own_graph(text):
+    cells = row(text, "Step time", "Placeto, zero-shot")
+    assert cells[0] == "missing"
+    assert cells[2] == "0.50 (trained on it)"
+    assert cells[3] == "0.20 [0.10-0.30, n=3]"
+
+
+def test_graphs_are_counted_on_which_both_have_a_time(text):
+    assert row(text, "Faster on so many graphs", "METIS") == ["1 of 2", "0 of 0"]
