@@ -96,6 +96,7 @@ def test_searches_are_timed_until_they_found_the_optimum(tmp_path: Path) -> None
         one("hsdag", "hsdag", h[-1][2], seed, history=h, cpu_seconds=10.0 + seed, **bound)
         for seed, h in enumerate(histories)
     ]
+    made.append(one("hsdag", "min_cut_exact", 0.002, **bound))
     page = hsdag_table5.table(frame(tmp_path, made), load_published())
     seconds, effort = page.sections
     assert cells(seconds, "HSDAG")["BERT"] == "10 [10-11, n=2] (2765)"
@@ -103,6 +104,8 @@ def test_searches_are_timed_until_they_found_the_optimum(tmp_path: Path) -> None
     row = cells(effort, "BERT", "HSDAG")
     assert (row["seeds that found the optimum"], row["at"]) == ("1 of 2", "7")
     assert row["its best found at"] == "5 [3-7, n=2]"
+    row = cells(effort, "BERT", "Minimum cut")
+    assert (row["its best found at"], row["seeds that found the optimum"]) == ("-", "1 of 1")
 
 
 def test_settings_are_those_of_the_records(tmp_path: Path) -> None:

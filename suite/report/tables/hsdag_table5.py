@@ -66,15 +66,18 @@ def _effort(one: Comparison) -> Section:
     for row in one.rows:
         for placer, head in PLACERS.items():
             mine = _known(one, row, placer)
-            found = [_reached(history, one.bound(row)[0]) for history in mine["history"]]
-            reached = [number for number in found if number == number]
+            optimum = one.bound(row)[0]
+            met = int((mine["step_time"] <= NEAR * optimum).sum())
+            reached = [_reached(history, optimum) for history in mine["history"]]
+            reached = [number for number in reached if number == number]
             late = [history[-1] for history in mine["history"] if history]
+            judged_none = len(mine) > 0 and not late
             rows.append(
                 (
                     *(row.label, head, spread(mine["evaluations"], ",.0f")),
-                    spread([number for number, _, _ in late], ",.0f"),
-                    spread([seconds for _, seconds, _ in late], ".1f"),
-                    f"{len(reached)} of {len(mine)}",
+                    "-" if judged_none else spread([number for number, _, _ in late], ",.0f"),
+                    "-" if judged_none else spread([seconds for _, seconds, _ in late], ".1f"),
+                    f"{met} of {len(mine)}",
                     spread(reached, ",.0f") if reached else "-",
                 )
             )
