@@ -17,6 +17,9 @@ def text(tmp_path_factory):
     write(folder, record("rnnlm", "placeto_zero_shot", 0.5, grid="transfer", **seen))
     write(folder, record("rnnlm", "metis", 0.4, grid="transfer"))
     write(folder, record("nmt_2", "metis", 0.25, grid="transfer"))
+    oom = record("inception_v3", "placeto_zero_shot", 0.1, grid="transfer", status="oom")
+    write(folder, oom)
+    write(folder, record("inception_v3", "metis", 0.3, grid="transfer"))
     return build_table("transfer", folder).markdown()
 
 
@@ -28,10 +31,10 @@ def row(text, section, start):
 
 def test_a_cell_has_median_and_range_and_says_what_was_trained_on_its_own_graph(text):
     cells = row(text, "Step time", "Placeto, zero-shot")
-    assert cells[0] == "missing"
-    assert cells[2] == "0.50 (trained on it)"
-    assert cells[3] == "0.20 [0.10-0.30, n=3]"
+    assert cells[:2] == ["OOM", "missing"]
+    assert cells[2] == "0.5 (trained on it)"
+    assert cells[3] == "0.2 [0.1-0.3, n=3]"
 
 
 def test_graphs_are_counted_on_which_both_have_a_time(text):
-    assert row(text, "Faster on so many graphs", "METIS") == ["1 of 2", "0 of 0"]
+    assert row(text, "Faster on so many graphs", "METIS") == ["1 of 3", "0 of 0"]

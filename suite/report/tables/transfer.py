@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
+
 import pandas as pd
 
 from suite.bench.grid import load_grid
@@ -12,7 +15,7 @@ from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, provenance
 
 GRID = "transfer"
-SECONDS = metric("step_time")
+SECONDS = replace(metric("step_time"), pattern=".3g")
 TRANSFERRED = ("placeto_zero_shot", "placeto_fine_tuned")
 HEADS = {
     "random": "random",
@@ -73,14 +76,21 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
 
 
 def _faster(outcomes: dict[tuple[str, str], Outcome], tasks: list[str]) -> Section:
-    """On how many graphs the median of what was transferred is faster than each other row's."""
+    """On how many graphs the median of what was transferred is faster than each other row's.
+
+    What never fits in memory is slower than anything that does.
+    """
     rows = []
     for other in (name for name in HEADS if name not in TRANSFERRED):
         cells = []
         for name in TRANSFERRED:
-            pairs = [(outcomes[name, t].median, outcomes[other, t].median) for t in tasks]
+            pairs = [(_median(outcomes[name, t]), _median(outcomes[other, t])) for t in tasks]
             known = [(mine, its) for mine, its in pairs if mine == mine and its == its]
             cells.append(f"{sum(mine < its for mine, its in known)} of {len(known)}")
         rows.append((HEADS[other], *cells))
     header = ("than", *(HEADS[name] for name in TRANSFERRED))
     return Section("Faster on so many graphs", header, tuple(rows))
+
+
+def _median(outcome: Outcome) -> float:
+    return inf if outcome.status == "oom" else outcome.median
