@@ -41,3 +41,9 @@ def ordered(cells: Iterable[tuple[Hashable, float, float]]) -> tuple[int, int]:
             total += sum(x != y for _, y in values[i + 1 :])
             same += sum((a - b) * (x - y) > 0 for b, y in values[i + 1 :])
     return same, total
+
+
+def faster(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
+    """Count pairs of seconds: (those whose first is less, those where neither is NaN)."""
+    known = [(ours, other) for ours, other in pairs if ours == ours and other == other]
+    return sum(ours < other for ours, other in known), len(known)

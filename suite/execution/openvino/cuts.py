@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 from scipy.optimize import nnls
@@ -46,7 +45,8 @@ def measure_cuts(
             devices = np.array(turn)[(np.arange(graph.n_ops) * runs // graph.n_ops) % 2]
             result = run_step(backend, step, devices, _TIMING, graph.name)
             computing = sum(float(one[devices == d].sum()) for d, one in seconds.items())
-            cuts.append(Cut(median(result.kept), computing, *_sent(graph, devices)))
+            assert result.step_time is not None, "more steps are timed than discarded"
+            cuts.append(Cut(result.step_time, computing, *_sent(graph, devices)))
     return cuts
 
 

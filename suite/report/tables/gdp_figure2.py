@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from suite.report.agreement import faster
 from suite.report.comparison import Comparison, Row
 from suite.report.gdp import (
     FIGURE2,
@@ -82,12 +83,12 @@ def _gains(ours: Comparison) -> Section:
 
 
 def _wins(ours: Comparison, placer: str, base: str) -> str:
-    pairs = [(ours.ours(row, placer).median, ours.ours(row, base).median) for row in ours.rows]
-    known = [(a, b) for a, b in pairs if a == a and b == b]
-    printed = [(ours.theirs(row, placer).value, ours.theirs(row, base).value) for row in ours.rows]
-    theirs = [(a, b) for a, b in printed if a == a and b == b]
-    text = f"{sum(a < b for a, b in known)} of {len(known)}"
-    return text + f" ({sum(a < b for a, b in theirs)} of {len(theirs)})" * bool(theirs)
+    rows = ours.rows
+    won, known = faster((ours.ours(r, placer).median, ours.ours(r, base).median) for r in rows)
+    theirs, printed = faster(
+        (ours.theirs(r, placer).value, ours.theirs(r, base).value) for r in rows
+    )
+    return f"{won} of {known}" + f" ({theirs} of {printed})" * bool(printed)
 
 
 def _notes(ours: Comparison) -> tuple[str, ...]:

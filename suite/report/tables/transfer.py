@@ -8,6 +8,7 @@ from math import inf
 import pandas as pd
 
 from suite.bench.grid import load_grid
+from suite.report.agreement import faster
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome
 from suite.report.policies import seen_mark
@@ -84,9 +85,9 @@ def _faster(outcomes: dict[tuple[str, str], Outcome], tasks: list[str]) -> Secti
     for other in (name for name in HEADS if name not in TRANSFERRED):
         cells = []
         for name in TRANSFERRED:
-            pairs = [(_median(outcomes[name, t]), _median(outcomes[other, t])) for t in tasks]
-            known = [(mine, its) for mine, its in pairs if mine == mine and its == its]
-            cells.append(f"{sum(mine < its for mine, its in known)} of {len(known)}")
+            pairs = ((_median(outcomes[name, t]), _median(outcomes[other, t])) for t in tasks)
+            won, known = faster(pairs)
+            cells.append(f"{won} of {known}")
         rows.append((HEADS[other], *cells))
     header = ("than", *(HEADS[name] for name in TRANSFERRED))
     return Section("Faster on so many graphs", header, tuple(rows))
