@@ -22,6 +22,7 @@ from planners.nn.backend import tf, threads
 from planners.nn.message_passing import MessagePassing
 from planners.nn.tensor import Tensor
 from planners.policy_gradient.checks import check_counts, check_positive, check_words
+from planners.policy_gradient.ppo import softening
 from planners.policy_gradient.trained import Trained, weights_of
 from suite.core.arrays import Floats, Ints
 from suite.core.errors import BudgetExhausted, InputError
@@ -73,6 +74,10 @@ class Placeto:
     policy: str = field(default="", metadata=POLICY_FILE)
     """Policy file (``placebench train``) to start from, with the settings of its network. With 0
     episodes every group is visited once and put on its likeliest device: nothing is evaluated."""
+    least_entropy: float = 0.75
+    """Share of the largest entropy that such a policy's choices have at least, on average, when it
+    is fine-tuned: its logits are divided by what that takes. One that has become certain learns
+    nothing more. Not in the paper."""
     NETWORK: ClassVar[tuple[str, ...]] = ("rounds", "width")
     """The settings that weights depend on."""
 
@@ -83,6 +88,8 @@ class Placeto:
         check_positive(self, "learning_rate", "last_rate")
         if self.episodes < (not self.policy):
             raise InputError(f"episodes is {self.episodes}; give >= 1, or a policy")
+        if not 0 <= self.least_entropy < 1:
+            raise InputError(f"least_entropy is {self.least_entropy}; give a share below 1")
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the fastest placement met that fits in memory, or the last if none did.
@@ -101,9 +108,10 @@ class Placeto:
         networks = learned.settings._networks(learned.devices, search.rng)
         learned.put_into(networks.variables)
         policy = Policy(graph, networks)
+        start = search.rng.integers(0, graph.classes.devices, graph.count)
         if not self.episodes:
-            start = search.rng.integers(0, graph.classes.devices, graph.count)
             return Placement.of(problem, policy.likeliest(start))
+        search.note(logits_divided_by=policy.soften(start, self.least_entropy))
         return Episodes(learned.settings, policy, search).run()
 
     def train(self, training: Training) -> Learned:
@@ -174,6 +182,7 @@ class Policy:
         self.graph, self.networks, self.optimizer = graph, networks, networks.optimizer
         reads, reaches = graph.reads, graph.reaches
         beside = ~(reaches | reaches.T | np.eye(graph.count, dtype=bool))
+        self.begins_likeliest = False
         self._from = [_means(reads.T), _means(reads)]
         self._regions = [_means(region) for region in (reaches.T, reaches, beside)]
         self._logits = tf.function(self.logits, autograph=False, reduce_retracing=True)
@@ -191,17 +200,39 @@ class Policy:
 
     def chances(self, state: State) -> Floats:
         """float64[devices], summing to 1."""
-        current = np.array([state.current], np.int64)
-        logits = self._logits(state.features()[None], current).numpy()[0].astype(np.float64)
+        logits = self._of_current(state)
         chances = np.exp(logits - logits.max())
         return np.asarray(chances / chances.sum(), np.float64)
 
     def likeliest(self, devices: Ints) -> NDArray[np.int32]:
         """int32[ops]: every group visited once, from ``devices``, and put where it is likeliest."""
-        state = self.state(devices)
-        for _ in range(self.graph.count):
-            state.step(int(np.argmax(self.chances(state))))
+        state, _ = self._likeliest(devices)
         return np.asarray(self.graph.placed(state.devices[None])[0], np.int32)
+
+    def soften(self, devices: Ints, share: float) -> float:
+        """Divide the logits until the mean entropy is so much of the largest; return by what.
+
+        The mean is over the groups of such a visit, which will be the first episode.
+        """
+        self.begins_likeliest = True
+        divisor = softening(self._likeliest(devices)[1], share)
+        for variable in self.networks.last:
+            variable.assign(variable / divisor)
+        return divisor
+
+    def _likeliest(self, devices: Ints) -> tuple[State, Floats]:
+        """Where such a visit ends, and the logits on its way, float64[groups, devices]."""
+        state, found = self.state(devices), []
+        for _ in range(self.graph.count):
+            found.append(self._of_current(state))
+            state.step(int(np.argmax(found[-1])))
+        return state, np.stack(found)
+
+    def _of_current(self, state: State) -> Floats:
+        """The logits of an episode's current group: float64[devices]."""
+        current = np.array([state.current], np.int64)
+        logits = self._logits(state.features()[None], current).numpy()[0]
+        return np.asarray(logits, np.float64)
 
     def learn(self, episode: Episode, advantages: Floats, rate: float) -> dict[str, float]:
         """Follow the policy gradient of an episode's steps once; return what to log."""
@@ -299,12 +330,14 @@ class Episodes:
         if self.settings.start == "best" and np.isfinite(self.best_cost):
             start = self.best
         state, episode = self.policy.state(start), Episode()
+        certain = self.policy.begins_likeliest and not self.episode
         if stepwise:
             episode.costs.append(self._cost(state.devices))
         for _ in range(self.graph.count):
             episode.features.append(state.features())
             chances = self.policy.chances(state)
-            action = int(rng.choice(len(chances), p=chances))
+            drawn = int(rng.choice(len(chances), p=chances))
+            action = int(np.argmax(chances)) if certain else drawn
             episode.actions.append(action)
             moved = state.step(action)
             if stepwise:

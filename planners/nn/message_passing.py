@@ -58,6 +58,11 @@ class MessagePassing:
         self.variables = [variable for part in parts for variable in part.variables]
         self.optimizer = Optimizer(self.variables)
 
+    @property
+    def last(self) -> list[Variable]:
+        """The weights that the logits are proportional to."""
+        return self.choose.variables[2:]
+
     def __call__(
         self,
         features: Tensor,
