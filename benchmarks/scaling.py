@@ -18,6 +18,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,15 +52,51 @@ SEARCH = 100
 
 LEAD = f"""\
 `python benchmarks/scaling.py`: graphs of `benchmarks/large_graphs.py` on 64 GPUs and a CPU (8 hosts
-of 8, copy engines). Each cell: seconds (CPU seconds of all threads and children), and the peak
-memory of the process and its largest child, with the problem that it works on in it. On a host that
-does other things, CPU seconds are what counts; `growth` is theirs, per operation, each size beside
-the one before: 1.00 is linear. Simulation: nanoseconds of CPU per operation and edge; `in order`
-puts one stretch of the network on each GPU, `at random` every class on any. `annealing` evaluates
-{SEARCH} placements, starts included. `reference.py` judges both placements and agrees to the bit.
+of 8, copy engines). Each cell: seconds (CPU seconds of all threads and children), and the most
+memory that the process and its children had at once, with the problem that it works on in it. On a
+host that does other things, CPU seconds are what counts; `growth` is theirs, per operation, each
+size beside the one before: 1.00 is linear. Simulation: nanoseconds of CPU per operation and edge;
+`in order` puts one stretch of the network on each GPU, `at random` every class on any. `annealing`
+evaluates {SEARCH} placements, starts included. `reference.py` judges both placements and agrees to
+the bit.
 """
 
 Facts = dict[str, Any]
+
+
+class Watch:
+    """Looks how much memory this process and its children have: a partitioner runs in a child."""
+
+    def __init__(self) -> None:
+        """Nothing has been seen."""
+        self.most, self._done = 0, threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Watch:
+        """Look twenty times a second from now on."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop looking."""
+        self._done.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._done.wait(0.05):
+            threads = Path("/proc/self/task").iterdir()
+            children = [number for path in threads for number in words(path / "children")]
+            sizes = [words(Path("/proc", number, "statm")) for number in ("self", *children)]
+            pages = sum(int(size[1]) for size in sizes if size)
+            self.most = max(self.most, pages * resource.getpagesize())
+
+
+def words(path: Path) -> list[str]:
+    """The words of a file; none where its process or thread has just ended."""
+    try:
+        return path.read_text().split()
+    except OSError:
+        return []
 
 
 @dataclass
@@ -70,18 +107,20 @@ class Clock:
     processor: float = 0.0
     """CPU seconds, of all threads and of children: what a busy host leaves alone."""
     peak: int = 0
-    """Bytes of memory: this process at most, up to the end of it, and its largest child."""
+    """Bytes of memory that this process and its children had at once, up to the end of it."""
     facts: Facts = field(default_factory=dict)
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Count what happens within."""
         begun, used = time.perf_counter(), self._used()
-        yield
+        with Watch() as watch:
+            yield
         self.seconds += time.perf_counter() - begun
         self.processor += self._used() - used
-        # Linux counts kilobytes. A partitioner runs in a child, beside this process.
-        self.peak = sum(1024 * usage.ru_maxrss for usage in self._usages())
+        # Linux counts kilobytes.
+        alone = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self.peak = max(self.peak, watch.most, alone)
 
     def _used(self) -> float:
         return sum(usage.ru_utime + usage.ru_stime for usage in self._usages())
