@@ -70,7 +70,8 @@ def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     robust.add_argument(
         "--backend",
         choices=("session", "cluster", "openvino"),
-        help="what runs them: a TensorFlow session, a cluster of servers, or OpenVINO (cluster)",
+        help="what runs them: a TensorFlow session, a cluster of servers, or OpenVINO (the one that"
+        " the machine was profiled with, otherwise cluster)",
     )
     add_cluster(parser)
 
@@ -107,11 +108,10 @@ def _refuse(given: dict[str, Any], missing: str) -> None:
         raise InputError(f"--{name} goes with {missing}; add it")
 
 
-def measured_step(arguments: argparse.Namespace, loaded: Loaded) -> Step:
+def measured_step(arguments: argparse.Namespace, loaded: Loaded, backend: str) -> Step:
     """The step that a model's placements are of; InputError where nothing can be run."""
     from suite.execution.steps import step_of
 
-    backend = arguments.backend or "cluster"
     return step_of(loaded, backend, arguments.model, options_of(arguments))
 
 

@@ -89,6 +89,21 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def backend_of(arguments: argparse.Namespace, machine: Machine, otherwise: str) -> str:
+    """The backend asked for, else the one that the machine was profiled with, else ``otherwise``.
+
+    InputError for one that there is not, or whose servers are given and which has none.
+    """
+    from suite.execution.backends import BACKENDS
+
+    name: str = arguments.backend or machine.backend or otherwise
+    if name not in BACKENDS:
+        raise InputError(f"there is no backend {name!r}; one of {', '.join(BACKENDS)}")
+    if arguments.cluster is not None and name != "cluster":
+        raise InputError("--cluster is for --backend cluster; leave it out, or name that backend")
+    return name
+
+
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """MODEL, and what a model file may leave open."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="see below")

@@ -7,8 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, add_cluster, command, count
-from suite.core.errors import InputError
+from suite.commands._common import Subparsers, add_cluster, backend_of, command, count
 
 if TYPE_CHECKING:
     from suite.bench.record import Record
@@ -28,7 +27,11 @@ def add(parsers: Subparsers) -> None:
         "tasks", nargs="+", metavar="TASK", help="task (placebench list), or graph file"
     )
     parser.add_argument("--machine", required=True, help="machine name, or TOML file")
-    parser.add_argument("--backend", choices=("session", "cluster", "openvino"), default="session")
+    parser.add_argument(
+        "--backend",
+        choices=("session", "cluster", "openvino"),
+        help="(the one that the machine was profiled with, otherwise session)",
+    )
     add_cluster(parser)
     parser.add_argument("--placements", type=count, default=24, help="of each task (24)")
     parser.add_argument(
@@ -51,9 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import keep_machine
 
-    if arguments.cluster is not None and arguments.backend != "cluster":
-        raise InputError("--cluster is for --backend cluster; leave it out, or name that backend")
     machine = load_machine(arguments.machine)
+    asked, expose = backend_of(arguments, machine, otherwise="session"), arguments.expose
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
     gpus = len(machine.gpus)
     files = dict(map(_named, arguments.tasks))
@@ -65,7 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{task}: {len(drawn[task])} placements", flush=True)
     keep_machine(arguments.machine, arguments.output / GRID / machine.name)
     statuses: Counter[str] = Counter()
-    asked, expose = arguments.backend, arguments.expose
     with make_backend(asked, machine, arguments.cluster, expose=expose) as backend:
         for task, problem in problems.items():
             step = step_of_task(files[task] or task, asked)

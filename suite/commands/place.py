@@ -26,6 +26,7 @@ from suite.commands._common import (
     about,
     add_placer_arguments,
     add_problem_arguments,
+    backend_of,
     command,
     machine_name,
     problem_of,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
     from suite.core.scores import Judge
-    from suite.execution.measurement import Step
     from suite.search.placer import Placer
     from suite.simulator.judges import AnySimulator
 
@@ -114,8 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
             if top is None:
                 answer = _answer(arguments, problem, simulator, asks, placer)
             else:
-                step = measured_step(arguments, loaded)
-                answer, measured = _measured(arguments, problem, simulator, asks, placer, step, top)
+                parts = simulator, asks, placer, loaded, top
+                answer, measured = _measured(arguments, problem, *parts)
         # Before others are tried: whatever happens to them, the answer is there.
         _write(arguments, problem, answer)
     except BudgetExhausted as error:
@@ -204,7 +204,7 @@ def _measured(
     simulator: AnySimulator,
     judge: Judge,
     placer: Placer,
-    step: Step,
+    loaded: Loaded,
     top: MeasureTop,
 ) -> tuple[Answer, Measured]:
     """Let the placer search, run the best that it found, and answer with the fastest."""
@@ -213,7 +213,9 @@ def _measured(
     from suite.search.best_answers import BestAnswers, Remembering, candidates
 
     best = BestAnswers(problem.machine, top.count, top.apart)
-    where = arguments.backend or "cluster", problem.machine, arguments.cluster
+    name = backend_of(arguments, problem.machine, otherwise="cluster")
+    step = measured_step(arguments, loaded, name)
+    where = name, problem.machine, arguments.cluster
     # Opened before the search: a host that is not the machine is to be told before the hours.
     with make_backend(*where, expose=arguments.expose) as backend:
         answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer)

@@ -168,7 +168,7 @@ def _profile(
     if backend.name == "openvino" and models and machine.gpus:
         profile = _cut_models(profile, backend, models, seconds)
     path: Path = folder / f"{arguments.name}.toml"
-    rules: dict[str, str | int | float] = {"dispatch": "fifo"}
+    rules: dict[str, str | int | float] = {"dispatch": "fifo", "backend": backend.name}
     if backend.name == "openvino":
         rules["semantics"] = HETERO.name
     with atomic(path) as temporary:

@@ -15,13 +15,13 @@ from suite.commands._common import (
     about,
     add_cluster,
     add_problem_arguments,
+    backend_of,
     command,
     count,
     duration,
     options_of,
     problem_of,
 )
-from suite.core.errors import InputError
 from suite.core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--backend",
-        default="session",
         metavar="NAME",
-        help="session or cluster, which are TensorFlow's, or openvino (session)",
+        help="session or cluster, which are TensorFlow's, or openvino (the one that the machine was"
+        " profiled with, otherwise session)",
     )
     add_cluster(parser)
     parser.add_argument(
@@ -73,13 +73,8 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and simulate; 1 when the run ended in anything but ``ok``."""
-    from suite.execution.backends import BACKENDS
     from suite.execution.measurement import Timing
 
-    if arguments.backend not in BACKENDS:
-        raise InputError(f"there is no backend {arguments.backend!r}; one of {', '.join(BACKENDS)}")
-    if arguments.cluster is not None and arguments.backend != "cluster":
-        raise InputError("--cluster is for --backend cluster; leave it out, or name that backend")
     timing = Timing(arguments.steps, min(5, arguments.steps // 2), timeout=arguments.timeout)
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
         return _run(arguments, timing, Path(folder))
@@ -94,13 +89,11 @@ def _run(arguments: argparse.Namespace, timing: Timing, folder: Path) -> int:
     from suite.formats.interchange import read_placement
     from suite.simulator.timeline import timeline
 
+    backend = backend_of(arguments, problem.machine, otherwise="session")
     placement = read_placement(arguments.placement, problem)
-    step = step_of(
-        loaded, arguments.backend, arguments.model, options_of(arguments), arguments.seed
-    )
+    step = step_of(loaded, backend, arguments.model, options_of(arguments), arguments.seed)
     COMPILE_TIME.announce(FIRST_USE)
     line = timeline(problem, placement.devices)
-    backend = arguments.backend
     _tell(f"starting backend {backend}: {', '.join(d.name for d in problem.machine.devices)}")
     cluster = arguments.cluster
     with make_backend(backend, problem.machine, cluster, expose=arguments.expose) as running:

@@ -96,6 +96,9 @@ class Machine:
     """Which ready operation a device runs next: the one that waited longest (``fifo``); or the last
     one that its own work made ready, and where there is none, the first that a transfer did
     (``stack``: TensorFlow's executor on a single thread)."""
+    backend: str = ""
+    """What ran the steps that it was profiled by (:mod:`suite.execution.backends`), and so runs
+    placements there unless another is asked for; empty: it is no profile."""
 
     def __post_init__(self) -> None:
         """Refuse a machine without devices, with twins, or with a pair that no link serves."""

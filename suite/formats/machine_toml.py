@@ -70,7 +70,7 @@ def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
 def machine_from_table(table: Mapping[str, object], where: str = "machine") -> Machine:
     """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
     known = {"name", "source", "origin", "device", "link", "efficiency", "op_times", "dispatch"}
-    known.add("semantics")
+    known |= {"semantics", "backend"}
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
     _origin(table, where)
@@ -85,6 +85,7 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
         efficiency=_efficiencies(table.get("efficiency", {}), where),
         source=str(table.get("source", "")),
         dispatch=str(table.get("dispatch", DISPATCH[0])),
+        backend=str(table.get("backend", "")),
     )
     if "semantics" not in table:
         return machine

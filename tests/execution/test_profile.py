@@ -258,7 +258,9 @@ def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch
     shown = capfd.readouterr()
     assert f"wrote {tmp_path}/machines/mine.toml" in shown.out
     assert "TensorFlow" not in shown.err.replace("TensorFlow's servers are unauthenticated", "")
-    (device,) = load_machine("mine").devices
+    machine = load_machine("mine")
+    assert machine.backend == "cluster"
+    (device,) = machine.devices
     # An operation that launches nothing does less than one that does, within the noise of both.
     assert device.host_overhead < 3 * device.launch_overhead
     # A sum moves far fewer FLOP a byte than a product: no CPU is that badly balanced.

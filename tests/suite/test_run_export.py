@@ -184,6 +184,16 @@ def test_run_prints_measured_beside_simulated(folder, capsys):
     assert "running 4 steps" in printed.err
 
 
+def test_a_profile_is_run_by_what_it_was_profiled_with(folder, capsys):
+    (folder / "profile.toml").write_text(f'backend = "cluster"\n{MACHINE}')
+    run = ["run", "net.pb", "--machine", "profile.toml", "--placement", "frozen.json"]
+    run += ["--steps", "2", "--json", "--expose"]
+    assert main(run) == 0
+    assert json.loads(capsys.readouterr().out)["backend"] == "cluster"
+    assert main([*run, "--backend", "session"]) == 0
+    assert json.loads(capsys.readouterr().out)["backend"] == "session"
+
+
 RUN = ["run", "net.pb", "--machine", "m.toml", "--placement"]
 EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
 
