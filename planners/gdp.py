@@ -74,8 +74,9 @@ class GDP:
     """Steps of gradient ascent per update."""
     clip: float = 0.2
     """How far an operation's probability ratio may move to a gain (Schulman et al. 2017)."""
-    learning_rate: float = 0.001
-    """Adam's."""
+    learning_rate: float = 0.01
+    """Adam's. With a tenth of it, a thousand placements leave the chances of large graphs, and of
+    four GPUs and more, almost as they were drawn (docs/planners.md)."""
     failing_reward: float = -10.0
     """Reward of a placement that is out of memory (printed)."""
     policy: str = field(default="", metadata=POLICY_FILE)

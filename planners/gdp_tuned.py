@@ -38,6 +38,8 @@ class GDPTuned(GDP):
     overload_cost: float = 40.0
     """The reward is -sqrt(seconds), less this times what memory is missing on the fullest device,
     as a multiple of its memory."""
+    learning_rate: float = 0.001
+    """Adam's: parts are few, and certain soon enough."""
     epochs: int = 4
     """Steps of gradient ascent per update, which are cheap on so few nodes."""
     NETWORK: ClassVar[tuple[str, ...]] = (*GDP.NETWORK, "parts", "factor")
