@@ -185,7 +185,9 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         " Inception is on one GPU, as HDP's expert has it.",
         "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
         f" square brackets behind the median {seed_intervals(ours, *LEARNERS)}"
-        f" {notes.effort(ours, LEARNERS)} The paper's are averages of six runs.",
+        f" {notes.effort(ours, LEARNERS)} The paper's are averages of six runs. Of GDP it prints"
+        " the networks, the reward, its baseline and PPO, and no size, rate or count: those are"
+        " chosen, and the cells depend on them (docs/planners.md).",
         "Speed-up = (other - GDP-one) / GDP-one, of medians; GEOMEAN: geometric mean of other /"
         " GDP-one, less 1. In the paper, 26.1% for AmoebaNet is 11.7% from its printed seconds,"
         " 11.4% for the 4-layer and 8.9% for the 8-layer Transformer-XL over HP are 10.5% and 8.7%."
