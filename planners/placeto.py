@@ -212,7 +212,8 @@ class Policy:
     def soften(self, devices: Ints, share: float) -> float:
         """Divide the logits until the mean entropy is so much of the largest; return by what.
 
-        The mean is over the groups of such a visit, which will be the first episode.
+        The mean is over the groups of a visit that takes the likeliest device each time, from
+        ``devices``, int[groups]. The first episode will take them, too.
         """
         self.begins_likeliest = True
         divisor = softening(self._likeliest(devices)[1], share)
