@@ -73,6 +73,7 @@ def test_searches_are_compared_by_their_cpu_seconds(page):
     rows = rows_of(page, "Search speed-up")
     assert rows["2-layer RNNLM (2)"]["HDP / GDP-one"] == "x2.50 (x2.95)"
     assert rows["AmoebaNet (4)"]["HDP / GDP-one"] == "missing (x58.8)"
+    assert rows["GEOMEAN"]["HDP / GDP-one"] == "x2.50 of 1 (x15)"
     data = page.data[page.data["metric"] == "search_speedup"].set_index("task")
     assert data.loc["gdp_rnnlm_2", "value"] == pytest.approx(2.5)
 

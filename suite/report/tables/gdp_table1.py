@@ -110,7 +110,11 @@ def _search(ours: Comparison, printed: pd.DataFrame) -> Section:
         shown = f"x{SEARCH.format(times)}" if times == times else "missing"
         rows.append((f"{row.label} ({row.gpus})", *cells, f"{shown} (x{theirs.text})"))
     theirs = Printed.of(printed, "all", "search_speedup")
-    rows.append(("GEOMEAN", "-", "-", f"- (x{theirs.text})"))
+    known = [log(times) for row in ours.rows if (times := _search_speedup(ours, row)) == times]
+    shown = "missing"
+    if known:
+        shown = f"x{SEARCH.format(exp(fsum(known) / len(known)))} of {len(known)}"
+    rows.append(("GEOMEAN", "-", "-", f"{shown} (x{theirs.text})"))
     lead = "CPU seconds of one search of the simulator's step times, the medians over seeds [6]."
     return Section("Search speed-up", header, tuple(rows), lead)
 
