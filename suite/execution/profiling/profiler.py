@@ -130,7 +130,8 @@ def too_busy(disagreement: float) -> str:
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     return (
         f"the host is too busy to be profiled: repeated measurements differ by {disagreement:.0%}"
-        f" in the median, {ALLOWED:.0%} are allowed; its load is {load:.1f} on {cores} cores"
+        f" in the median, {ALLOWED:.0%} are allowed; its load is {load:.1f} on"
+        f" {cores} cores, what measuring takes included"
     )
 
 
