@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import exp, fsum, log, nan
+from math import nan
+from statistics import geometric_mean
 
 import pandas as pd
 
@@ -93,27 +94,25 @@ def _mean_text(
 ) -> str:
     """Geometric mean of the ratios of step times, less 1, over the rows that have both."""
     known = [gains[row, name].value for row in ours.rows]
-    logs = [log(1 + value / 100) for value in known if value == value]
-    mean = 100 * (exp(fsum(logs) / len(logs)) - 1) if logs else nan
+    ratios = [1 + value / 100 for value in known if value == value]
+    mean = 100 * (geometric_mean(ratios) - 1) if ratios else nan
     theirs = Printed.of(printed, "all", name)
-    shown = f"{metric(name).format(mean)}% of {len(logs)}" if logs else "missing"
+    shown = f"{metric(name).format(mean)}% of {len(ratios)}" if ratios else "missing"
     return f"{shown} ({theirs.text}%)"
 
 
 def _search(ours: Comparison, printed: pd.DataFrame) -> Section:
     header = ("Model (#devices)", "HDP, s", "GDP-one, s", "HDP / GDP-one")
-    rows = []
+    rows, known = [], []
     for row in ours.rows:
         theirs = ours.theirs(row, "search_speedup")
         cells = [_seconds_text(ours, row, placer) for placer in ("hdp", LEARNED)]
         times = _search_speedup(ours, row)
+        known += [times] if times == times else []
         shown = f"x{SEARCH.format(times)}" if times == times else "missing"
         rows.append((f"{row.label} ({row.gpus})", *cells, f"{shown} (x{theirs.text})"))
     theirs = Printed.of(printed, "all", "search_speedup")
-    known = [log(times) for row in ours.rows if (times := _search_speedup(ours, row)) == times]
-    shown = "missing"
-    if known:
-        shown = f"x{SEARCH.format(exp(fsum(known) / len(known)))} of {len(known)}"
+    shown = f"x{SEARCH.format(geometric_mean(known))} of {len(known)}" if known else "missing"
     rows.append(("GEOMEAN", "-", "-", f"{shown} (x{theirs.text})"))
     lead = "CPU seconds of one search of the simulator's step times, the medians over seeds [6]."
     return Section("Search speed-up", header, tuple(rows), lead)
