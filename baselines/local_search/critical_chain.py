@@ -59,10 +59,13 @@ class Tracer:
         counts = np.bincount(consumers, minlength=self.graph.n_ops)
         self._offsets = np.concatenate([[0], np.cumsum(counts)])
 
-    def chain(self, devices: Ints) -> Chain:
-        """Trace the step of ``devices``, int32[ops]; a graph of one operation has no link."""
+    def times(self, devices: Ints) -> Timeline:
+        """Trace the step of ``devices``, int32[ops]."""
         self.traces += 1
-        times = record(self.simulator, devices)
+        return record(self.simulator, devices)
+
+    def chain(self, times: Timeline) -> Chain:
+        """The chain of a step that was traced; a graph of one operation has no link."""
         waiting, waited, kind, cost = _trace(
             int(np.argmax(times.end)),
             *(times.start, times.end, times.devices),

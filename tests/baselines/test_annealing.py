@@ -11,10 +11,16 @@ from baselines.local_search.critical_chain import Chain, Tracer
 from baselines.local_search.moves import Grouping, Moves
 from suite.core.arrays import Ints
 from suite.core.errors import BudgetExhausted, InputError
+from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 from suite.simulator.semantics import PRESETS
+
+
+def chain_of(problem: Problem, devices: Ints) -> Chain:
+    tracer = Tracer(problem, Simulator(problem))
+    return tracer.chain(tracer.times(devices))
 
 
 def links(chain: Chain) -> list[tuple[int, int, bool]]:
@@ -24,19 +30,18 @@ def links(chain: Chain) -> list[tuple[int, int, bool]]:
 
 def test_the_chain_goes_back_through_what_was_waited_for() -> None:
     problem = six_ops()
-    tracer = Tracer(problem, Simulator(problem))
     # a0, a1 on the CPU (0.5 s each), a2 on a GPU that is free: the transfer is what counts.
-    chain = tracer.chain(np.array([0, 0, 1, 2, 2, 2], np.int32))
+    chain = chain_of(problem, np.array([0, 0, 1, 2, 2, 2], np.int32))
     assert links(chain) == [(1, 2, True), (0, 1, False)]
     assert chain.summed[0] == pytest.approx(0.050001e9 + 1)
     # a2 is there after 0.25 s, but its GPU is busy with the b's until 0.3.
-    chain = tracer.chain(np.array([1, 1, 2, 2, 2, 2], np.int32))
+    chain = chain_of(problem, np.array([1, 1, 2, 2, 2, 2], np.int32))
     assert links(chain) == [(5, 2, False), (4, 5, False), (3, 4, False)]
 
 
 def test_on_one_device_all_wait_for_the_one_before() -> None:
     problem = six_ops()
-    chain = Tracer(problem, Simulator(problem)).chain(np.ones(6, np.int32))
+    chain = chain_of(problem, np.ones(6, np.int32))
     # a0 b0 a1 b1 a2 b2, first come, first served.
     assert [link[:2] for link in links(chain)] == [(2, 5), (4, 2), (1, 4), (3, 1), (0, 3)]
     assert not chain.crosses.any()
@@ -124,7 +129,7 @@ def test_chains_are_traced_under_the_rules_of_the_judge() -> None:
     traced = {}
     for name, rules in PRESETS.items():
         tracer = Tracer(problem, Simulator(problem, semantics=rules))
-        traced[name] = tuple(tracer.chain(devices).summed)
+        traced[name] = tuple(tracer.chain(tracer.times(devices)).summed)
         assert tracer.traces == 1
     assert len(set(traced.values())) > 1
     search = Search(problem, Simulator(problem), 0, max_evaluations=400)

@@ -1,0 +1,159 @@
+"""One search's walks among placements: where they start, what they try, what they accept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.local_search.critical_chain import Tracer
+from baselines.local_search.layouts import Layouts
+from baselines.local_search.moves import Moves
+from baselines.local_search.patterns import Patterns
+from baselines.structure.find import find_structure
+from suite.core.arrays import Floats
+from suite.core.errors import BudgetExhausted, Unsupported
+from suite.core.problem import Problem
+from suite.search.placer import Search
+from suite.search.registry import make_placer
+from suite.search.subprocess_call import NativeCrash
+from suite.simulator.timeline import Timeline
+
+if TYPE_CHECKING:
+    from baselines.annealing import Annealing
+
+Classes = NDArray[np.int64]
+DEFAULT = 4000
+"""Placements evaluated by a search without any budget."""
+FOR_EACH = 125
+"""Evaluations for each walk of the first round, and for each neighbour judged at a time: fewer come
+to no depth. Measured: docs/baselines.md."""
+
+
+class Walk:
+    """The state of one search."""
+
+    def __init__(self, settings: Annealing, problem: Problem, search: Search) -> None:
+        """Prepare the moves. NativeCrash when METIS fails at the groups."""
+        self.settings, self.problem, self.search = settings, problem, search
+        self.tracer = Tracer(problem, search.judge)
+        endless = search.max_seconds is None and search.max_evaluations is None
+        asked = settings.evaluations or (DEFAULT if endless else np.inf)
+        self.total = min(asked, search.remaining)
+        most = max(1, self.total // FOR_EACH)
+        self.walks, self.batch = (int(min(n, most)) for n in (settings.walks, settings.batch))
+        self.drawn = int(min(settings.layouts, self.total / 10))
+        structure = find_structure(problem) if settings.patterns or self.drawn else None
+        self.layouts = Layouts(problem, structure) if structure else None
+        devices = problem.machine.n_devices
+        kinds = settings.patterns
+        patterns = Patterns(structure, devices, kinds) if structure and kinds else None
+        self.moves = Moves.of(problem, search.rng, patterns, settings.patterned)
+        self.current, self.cost = np.zeros(problem.graph.n_classes, np.int64), np.inf
+        self._looked = False
+
+    def starts(self) -> list[tuple[float, Classes]]:
+        """Costs and class devices to start from: the fastest of answers, layouts, random parts.
+
+        Raises BudgetExhausted when the budget does not allow to judge them.
+        """
+        settings, rng = self.settings, self.search.rng
+        found = [start for name in settings.starts for start in self._answer(name)]
+        if self.layouts is not None:
+            found += [self.layouts.draw(rng) for _ in range(self.drawn)]
+        found += [self.moves.random(rng) for _ in range(self.walks - len(found))]
+        pairs: list[tuple[float, Classes]] = []
+        for first in range(0, len(found), self.walks):
+            # As few at a time as walks, so that a large graph's do not fill the memory.
+            some = found[first : first + self.walks]
+            pairs += zip(self._costs(np.stack(some)).tolist(), some, strict=True)
+        pairs = sorted(pairs, key=lambda pair: pair[0])[: self.walks]
+        self.current, self.cost = pairs[0][1], pairs[0][0]
+        return pairs
+
+    def _answer(self, name: str) -> list[Classes]:
+        """The class devices that a placer answers with, if it does."""
+        seed = int(self.search.rng.integers(2**31))
+        # What is left after it must do for judging the starting points.
+        judged = self.walks + self.drawn
+        inner = self.search.inner(seed, self.total - self.search.evaluations - judged)
+        try:
+            devices = make_placer(name, {}).place(self.problem, inner).devices
+        except (Unsupported, NativeCrash, BudgetExhausted) as error:
+            declined = self.search.notes.get("declined", {})
+            self.search.note(declined=declined | {name: str(error)})
+            return []
+        finally:
+            self.search.count(inner)
+        classes = np.zeros(self.problem.graph.n_classes, np.int64)
+        classes[self.problem.graph.colocation] = devices
+        return [classes]
+
+    def anneal(self, going: list[tuple[float, Classes]]) -> None:
+        """Walk from each of these starts; after each round the better half goes on.
+
+        Raises BudgetExhausted when the search's seconds are over.
+        """
+        rounds = len(going).bit_length()
+        for number in range(rounds):
+            share, heat = 1 / (rounds * len(going)), self.settings.temperature / 2**number
+            ended = [self.run(*start, share, heat) for start in going]
+            going = sorted(ended, key=lambda pair: pair[0])[: max(1, len(going) // 2)]
+
+    def run(self, cost: float, start: Classes, share: float, heat: float) -> tuple[float, Classes]:
+        """Anneal from ``start``, of that cost, with this share of the budget or what is left.
+
+        Returns the best cost in seconds and its class devices.
+        """
+        begun, rng = self._spent(), self.search.rng
+        end = min(1.0, begun + share)
+        best, best_cost = start, cost
+        self._go_to(start, cost)
+        while self._spent() < end:
+            if not self._looked:
+                self.look(self.tracer.times(self.moves.placed(self.current[None])[0]))
+                self._looked = True
+            drawn = self.neighbours()
+            left = max(0.0, (end - self._spent(len(drawn))) / (end - begun))
+            most = self.cost * (1 + heat * left**2 * rng.exponential())
+            costs = self.judged(drawn, most)
+            index = int(np.argmin(costs))
+            if costs[index] <= most:
+                self._go_to(drawn[index], float(costs[index]))
+            if self.cost < best_cost:
+                best, best_cost = self.current, self.cost
+        return best_cost, best
+
+    def _go_to(self, row: Classes, cost: float) -> None:
+        self.current, self.cost, self._looked = row, cost, False
+
+    def look(self, times: Timeline) -> None:
+        """See what could be better at the current placement, in the times of its step."""
+        self.chain = self.tracer.chain(times)
+
+    def neighbours(self) -> Classes:
+        """Changes of the current placement that are worth a try: int64[batch, n_classes]."""
+        settings, rng = self.settings, self.search.rng
+        return self.moves.neighbours(self.current, self.batch, settings.guided, self.chain, rng)
+
+    def judged(self, rows: Classes, most: float) -> Floats:
+        """Seconds that changes of the current placement cost, float64[rows]; exact up to most."""
+        return self._costs(rows, most)
+
+    def _spent(self, more: int = 0) -> float:
+        """Share of the budget, in evaluations or in seconds, whichever is further gone.
+
+        ``more`` evaluations are counted beside those that were.
+        """
+        spent = (self.search.evaluations + more + self.batch - 1) / self.total
+        if self.search.max_seconds is None:
+            return spent
+        return max(spent, self.search.elapsed / self.search.max_seconds)
+
+    def _costs(self, rows: Classes, within: float = np.inf) -> Floats:
+        """Seconds of placements, int64[rows, n_classes], and what missing memory costs."""
+        scores = self.search.evaluate(self.moves.placed(rows), within=within)
+        memory = self.problem.machine.memory
+        missing = np.maximum(0, (scores.peak_memory / memory).max(axis=1) - 1)
+        return np.asarray(scores.step_time * (1 + self.settings.overload * missing), np.float64)
