@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planners.gdp import GDP
+from planners.learned_moves import LearnedMoves
 from planners.placeto import Placeto
 from suite.core.problem import Problem
 from suite.core.scores import Scores
@@ -18,7 +19,7 @@ from suite.search.placer import Search
 from suite.search.training import Training
 from suite.simulator.compiled.judge import Simulator
 
-Planner = GDP | Placeto
+Planner = GDP | Placeto | LearnedMoves
 
 
 class Mortal:
@@ -35,9 +36,12 @@ class Mortal:
 
 
 def training(
-    problems: list[Problem], saved: Checkpoint | None = None, calls: float = float("inf")
+    problems: list[Problem],
+    saved: Checkpoint | None = None,
+    calls: float = float("inf"),
+    evaluations: int | None = None,
 ) -> Training:
-    searches = [Search(p, Mortal(p, calls), seed) for seed, p in enumerate(problems)]
+    searches = [Search(p, Mortal(p, calls), seed, evaluations) for seed, p in enumerate(problems)]
     return Training(searches, 7, saved)
 
 

@@ -1,0 +1,91 @@
+"""Tables of what was learned on other graphs: its step times, and how often it is the faster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+
+import pandas as pd
+
+from suite.bench.grid import load_grid
+from suite.report.agreement import faster
+from suite.report.metrics import metric
+from suite.report.outcome import Outcome
+from suite.report.policies import seen_mark
+from suite.report.table import Section, Table
+from suite.report.tables._notes import code_note, failures, provenance
+
+SECONDS = replace(metric("step_time"), pattern=".3g")
+
+
+def transferred(
+    records: pd.DataFrame,
+    grid: str,
+    title: str,
+    lead: str,
+    heads: Mapping[str, str],
+    learned: Sequence[str],
+) -> Table:
+    """Build the page of a grid: a row per placer, of which ``learned`` learned on other graphs.
+
+    ``heads`` are the names of all rows.
+    """
+    cells = [job.cell for job in load_grid(grid).jobs]
+    ours = records[records["grid"] == grid]
+    tasks = list(dict.fromkeys(cell.task for cell in cells))
+    found = {
+        (placer, task): ours[(ours["placer"] == placer) & (ours["task"] == task)]
+        for placer in heads
+        for task in tasks
+    }
+    seeds = {key: sum((c.placer, c.task) == key for c in cells) for key in found}
+    outcomes = {key: Outcome.of(mine, seeds[key]) for key, mine in found.items()}
+    rows = tuple(
+        (head, *(outcomes[p, t].text(SECONDS) + seen_mark(found[p, t]) for t in tasks))
+        for p, head in heads.items()
+    )
+    columns = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "evaluations"]
+    return Table(
+        title,
+        lead,
+        (
+            Section("Step time", ("placer", *tasks), rows),
+            _faster(outcomes, tasks, heads, learned),
+        ),
+        (
+            f"{len(ours)} of {len(cells)} records are there.",
+            *failures(ours),
+            *provenance(ours),
+            *code_note(ours),
+        ),
+        ours[columns],
+        len(cells),
+        len(ours),
+    )
+
+
+def _faster(
+    outcomes: Mapping[tuple[str, str], Outcome],
+    tasks: Sequence[str],
+    heads: Mapping[str, str],
+    learned: Sequence[str],
+) -> Section:
+    """On how many graphs the median of what was transferred is faster than each other row's.
+
+    What never fits in memory is slower than anything that does.
+    """
+    rows = []
+    for other in (name for name in heads if name not in learned):
+        cells = []
+        for name in learned:
+            pairs = ((_median(outcomes[name, t]), _median(outcomes[other, t])) for t in tasks)
+            won, known = faster(pairs)
+            cells.append(f"{won} of {known}")
+        rows.append((heads[other], *cells))
+    header = ("than", *(heads[name] for name in learned))
+    return Section("Faster on so many graphs", header, tuple(rows))
+
+
+def _median(outcome: Outcome) -> float:
+    return inf if outcome.status == "oom" else outcome.median
