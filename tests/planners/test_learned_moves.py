@@ -181,7 +181,9 @@ def test_numbers_of_gpus_make_no_difference() -> None:
         return surroundings.features(step, np.array([then]))
 
     now, then = [1, 1, 2, 1, 1, 0], [1, 1, 1, 2, 2, 2]
-    np.testing.assert_allclose(seen(now, then), seen(swap[now], swap[then]), atol=1e-12)
+    np.testing.assert_allclose(
+        seen(now, then), seen(swap[now].tolist(), swap[then].tolist()), atol=1e-12
+    )
 
 
 def test_a_ranking_tells_what_it_was_shown() -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from math import inf, isinf, isnan
+from statistics import median
+
 import pandas as pd
 
-from suite.report.table import Table
+from suite.report.table import Section, Table
 from suite.report.tables._transferred import transferred
 
 GRID = "learned_moves"
@@ -29,6 +34,42 @@ Transformer-XL). Both start from the answers of a single GPU, METIS and m-ETF, a
 drawn at random, all of them counted."""
 
 
+SEARCHES = {"annealing_1000": "annealing", "learned_moves_1000": "learned moves"}
+"""Placer of 1,000 placements -> its name."""
+MARKS = {
+    "metis": "METIS",
+    "human_expert": "the human expert",
+    "annealing_1000": "annealing at its end",
+}
+"""Placer whose median step time is to be reached -> its name."""
+
+
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grid ``learned_moves``."""
-    return transferred(records, GRID, TITLE, LEAD, HEADS, LEARNED)
+    made = transferred(records, GRID, TITLE, LEAD, HEADS, LEARNED)
+    return replace(made, sections=(*made.sections, _reached(records[records["grid"] == GRID])))
+
+
+def _reached(ours: pd.DataFrame) -> Section:
+    """After how many placements searches of 1,000 were as fast as others in the end."""
+    rows = []
+    for task in dict.fromkeys(ours["task"]):
+        mine = ours[(ours["task"] == task) & (ours["status"] == "ok")]
+        of = {name: mine[mine["placer"] == name] for name in {*SEARCHES, *MARKS}}
+        cells = []
+        for mark in MARKS:
+            wanted = of[mark]["step_time"].median()
+            cells += [_median(of[search]["history"], wanted) for search in SEARCHES]
+        rows.append((task, *cells))
+    header = [f"{mark}: {search}" for mark in MARKS.values() for search in SEARCHES.values()]
+    title = "Placements evaluated, of 1,000, until as fast as others: median over seeds"
+    return Section(title, ("graph", *header), tuple(rows))
+
+
+def _median(histories: Iterable[list[tuple[int, float, float]]], wanted: float) -> str:
+    """The median number of placements until a step takes so many seconds."""
+    numbers = [next((n for n, _, best in h if best <= wanted), inf) for h in histories]
+    if not numbers or isnan(wanted):
+        return "missing"
+    found = median(numbers)
+    return "not reached" if isinf(found) else f"{found:.0f}"

@@ -1,0 +1,37 @@
+"""The table of learned moves, from records made by hand."""
+
+from __future__ import annotations
+
+import pytest
+from suite_records import record, write
+
+from suite.report.build import build_table
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("results")
+    grid = {"grid": "learned_moves"}
+    write(folder, record("nmt_4", "metis", 0.5, **grid))
+    for seed, (annealed, learned) in enumerate([(0.4, 0.3), (0.42, 0.41), (0.44, 0.32)]):
+        slow = [[1, 0.1, 0.6], [20 + seed, 0.2, 0.5], [900, 0.3, annealed]]
+        fast = [[1, 0.1, 0.6], [10, 0.2, 0.45], [300 + seed, 0.3, learned]]
+        write(folder, record("nmt_4", "annealing_1000", annealed, seed, history=slow, **grid))
+        write(folder, record("nmt_4", "learned_moves_1000", learned, seed, history=fast, **grid))
+    return build_table("learned_moves", folder).markdown()
+
+
+def row(text: str, section: str, start: str) -> list[str]:
+    text = text.split(f"## {section}")[1].split("\n## ")[0]
+    [line] = [line for line in text.splitlines() if line.startswith(f"| {start}")]
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+def test_placements_are_counted_until_a_step_is_as_fast(text: str) -> None:
+    # METIS takes 0.5; nobody has asked an expert; the median of annealing is 0.42.
+    cells = row(text, "Placements evaluated", "nmt_4")
+    assert cells == ["21", "10", "missing", "missing", "900", "301"]
+
+
+def test_graphs_are_counted_on_which_the_learned_moves_are_faster(text: str) -> None:
+    assert row(text, "Faster on so many graphs", "annealing, 1,000")[1] == "1 of 1"
