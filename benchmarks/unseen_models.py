@@ -1,10 +1,11 @@
-"""How annealing fares on Keras models that are no tasks: nothing in it was chosen for these.
+"""How our searches fare on Keras models that are no tasks: nothing in them was chosen for these.
 
 Three networks whose structure no task has, each on 2 and 4 GPUs of the machine `k40`:
 DenseNet-121, where every layer of a block reads all before it; an encoder of eight transformer
 layers; a tagger of two bidirectional LSTM layers over 40 words, which Keras unrolls. Beside
 annealing, with its own defaults and 4,000 evaluations, every placer that `placebench place` tries
-where none is named: single devices, partitioners, list schedules.
+where none is named: single devices, partitioners, list schedules. Then annealing and learned_moves,
+with the policy that comes with placebench, after fewer evaluations.
 
     python benchmarks/unseen_models.py
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 MACHINE = "k40"
 GPUS = (2, 4)
 EVALUATIONS = 4000
+SHORTER = (("annealing", 100), ("learned_moves", 100), ("annealing", 1000), ("learned_moves", 1000))
+"""Placer, and evaluations."""
 SEEDS = 3
 WORDS, VOCABULARY = 40, 20_000
 
@@ -64,16 +67,19 @@ def networks() -> Iterator[tuple[str, keras.Model]]:
     yield "BiLSTM tagger", keras.Model(words, keras.layers.Dense(64, activation="softmax")(hidden))
 
 
-def annealed(problem: Problem, simulator: Simulator, seed: int) -> Answer:
-    """What annealing finds."""
-    search = Search(problem, simulator, seed, max_evaluations=EVALUATIONS)
-    return attempt(problem, simulator, make_placer("annealing", {}), search)
+def searched(problem: Problem, simulator: Simulator, placer: str, evaluations: int) -> list[Answer]:
+    """What a search finds, with each seed."""
+    made, found = make_placer(placer, {}), []
+    for seed in range(SEEDS):
+        search = Search(problem, simulator, seed, max_evaluations=evaluations)
+        found.append(attempt(problem, simulator, made, search))
+    return found
 
 
 def row(name: str, problem: Problem) -> tuple[str, ...]:
     """Annealing beside the best of the others."""
     simulator = Simulator(problem)
-    answers = [annealed(problem, simulator, seed) for seed in range(SEEDS)]
+    answers = searched(problem, simulator, "annealing", EVALUATIONS)
     steps = [answer.result.step_time for answer in answers]
     trials = compare(problem, simulator, Trial.of("annealing", answers[0]), 0, QUICK)
     other, single = fastest(trials[1:]), fastest([t for t in trials if t.placer == "gpu_only"])
@@ -88,11 +94,18 @@ def row(name: str, problem: Problem) -> tuple[str, ...]:
         str(len(problem.machine.gpus)),
         "OOM" if alone is None else f"{alone:.4f}",
         f"{theirs:.4f} ({other.placer})",
-        f"{mine:.4f} ({min(steps):.4f}-{max(steps):.4f})",
+        summary(answers),
         f"{100 * (1 - mine / theirs):.1f} %",
         f"x{mine / bound:.2f}",
         f"{median(answer.seconds for answer in answers):.0f}",
+        *(summary(searched(problem, simulator, *asked)) for asked in SHORTER),
     )
+
+
+def summary(answers: list[Answer]) -> str:
+    """Median and range of step times, seconds."""
+    steps = [answer.result.step_time for answer in answers]
+    return f"{median(steps):.4f} ({min(steps):.4f}-{max(steps):.4f})"
 
 
 def main() -> None:
@@ -113,8 +126,9 @@ def main() -> None:
         f" simulated. Annealing: {EVALUATIONS:,} evaluations, median and range of {SEEDS} seeds, no"
         f" parameter set. The others: {', '.join(QUICK)}."
     )
-    header = ("network", "operations", "GPUs", *heads, "planning, s")
-    title = "Annealing on models that are no tasks"
+    shorter = [f"{placer} {evaluations:,}, s" for placer, evaluations in SHORTER]
+    header = ("network", "operations", "GPUs", *heads, "planning, s", *shorter)
+    title = "Searches on models that are no tasks"
     write_page(__file__, Section(title, header, tuple(rows), lead))
 
 
