@@ -261,8 +261,8 @@ def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch
     machine = load_machine("mine")
     assert machine.backend == "cluster"
     (device,) = machine.devices
-    # An operation that launches nothing does less than one that does, within the noise of both: on a
-    # busy host that is tenths of a microsecond.
+    # An operation that launches nothing does less than one that does, within the noise of both,
+    # which on a busy host is tenths of a microsecond.
     assert device.host_overhead < max(3 * device.launch_overhead, 1e-6)
     # A sum moves far fewer FLOP a byte than a product: no CPU is that badly balanced.
     assert device.peak_flops > device.memory_bandwidth / 12
