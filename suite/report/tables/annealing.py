@@ -1,0 +1,151 @@
+"""Annealing beside other searches at equal budgets, and what its parts bring (our ablation)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isinf, nan
+from statistics import geometric_mean
+
+import pandas as pd
+
+from suite.bench.grid import planned_cells
+from suite.core.statistics import LEVEL
+from suite.report.metrics import metric
+from suite.report.post import Duel, Found, best_at
+from suite.report.table import Section, Table
+from suite.report.tables._notes import code_note, failures, provenance
+
+PARTS, EQUAL = "annealing_parts", "equal_evaluations"
+GRIDS = (PARTS, EQUAL)
+WHOLE = "annealing"
+"""The label with all parts."""
+WITHOUT = {
+    "without_layouts": "layouts to start from",
+    "without_patterns": "moves on the repeated structure",
+    "without_either": "both",
+    "without_send": "`send` among the moves",
+    "without_cycle": "`cycle`",
+    "without_runs": "`runs`",
+    "without_follow": "`follow`",
+    "without_swap": "`swap`",
+    "without_border": "`border`",
+}
+"""Label -> what is left out."""
+SECONDS = replace(metric("step_time"), pattern=".3g")
+
+TITLE = "Annealing: beside other searches, and what its parts bring"
+LEAD = """\
+Simulated seconds of one training step on K40s, lower is better, after equally many evaluated
+placements. Annealing, its layouts and its moves on the repeated structure of a graph are ours:
+[docs/baselines.md](../docs/baselines.md) has what they are."""
+EQUAL_LEAD = """\
+Median over seeds, their interval or range [1]. `Before` is annealing without layouts and without
+moves on the repeated structure."""
+PARTS_LEAD = """\
+Step time without a part over that with all of them, after 1,000 placements: above 1 the part
+helps; in square brackets the interval [2], bold where it leaves out 1. The last column is the
+geometric mean over the graphs."""
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What a search had found after some placements."""
+
+    head: str
+    grid: str
+    placer: str
+    placements: int
+
+
+COLUMNS = (
+    _Column("annealing, 1,000", PARTS, WHOLE, 1000),
+    _Column("before, 1,000", PARTS, "without_either", 1000),
+    _Column("HDP, tuned, 1,000", EQUAL, "hdp_tuned", 1000),
+    _Column("restarts of METIS, 1,000", EQUAL, "restarts", 1000),
+    _Column("annealing, 4,000", EQUAL, WHOLE, 4000),
+    _Column("before, 4,000", EQUAL, "without_either", 4000),
+    _Column("HDP, tuned, 4,000", EQUAL, "hdp_tuned", 4000),
+)
+
+
+def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    """Build the page from the records of GRIDS."""
+    planned = [cell for grid in GRIDS for cell in planned_cells(grid)]
+    tasks = tuple(dict.fromkeys(cell.task for cell in planned))
+    ours = records[records["grid"].isin(GRIDS)]
+    names = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "evaluations"]
+    return Table(
+        TITLE,
+        LEAD,
+        (_equal(ours, tasks), _parts(ours, tasks)),
+        (
+            "Of fewer than six seeds their range, else an interval of the median between two of"
+            f" their values that holds it in {LEVEL:.0%} of cases.",
+            "The median of the ratios of each seed to each other; the interval has those ratios"
+            f" that an exact Mann-Whitney test at {LEVEL:.0%} would not reject.",
+            f"{len(ours)} of {len(planned)} records are there.",
+            *failures(ours),
+            *provenance(ours),
+            *code_note(ours),
+        ),
+        ours[names],
+        len(planned),
+        len(ours),
+    )
+
+
+def _found(records: pd.DataFrame, task: str, column: _Column) -> Found:
+    """What each seed had found."""
+    mine = records[
+        (records["grid"] == column.grid)
+        & (records["placer"] == column.placer)
+        & (records["task"] == task)
+        & records["status"].isin(["ok", "oom"])
+    ]
+    return Found(tuple(best_at(history, column.placements) for history in mine["history"]))
+
+
+def _equal(records: pd.DataFrame, tasks: tuple[str, ...]) -> Section:
+    """A row a graph, a column a search."""
+    found = {(c.head, task): _found(records, task, c) for c in COLUMNS for task in tasks}
+    rows = tuple((task, *(_seconds(found[c.head, task]) for c in COLUMNS)) for task in tasks)
+    header = ("graph", *(column.head for column in COLUMNS))
+    return Section("After equally many placements", header, rows, EQUAL_LEAD)
+
+
+def _seconds(found: Found) -> str:
+    if not found.seconds:
+        return "missing"
+    if isinf(found.median):
+        return "OOM"
+    low, high, _ = found.interval
+    ends = f" [{SECONDS.format(low)}-{SECONDS.format(high)}]" if low == low else ""
+    return f"{SECONDS.format(found.median)}{ends}"
+
+
+def _parts(records: pd.DataFrame, tasks: tuple[str, ...]) -> Section:
+    """A row a part, a column a graph."""
+    rows = []
+    for label, what in WITHOUT.items():
+        duels = [
+            Duel(
+                *(_found(records, task, _Column("", PARTS, name, 1000)) for name in (label, WHOLE))
+            )
+            for task in tasks
+        ]
+        known = [duel.ratio for duel in duels if duel.ratio == duel.ratio]
+        mean = geometric_mean(known) if len(known) == len(tasks) else nan
+        rows.append((what, *map(_ratio, duels), f"{mean:.3f}" if mean == mean else "-"))
+    return Section(
+        "What a part brings", ("left out", *tasks, "all graphs"), tuple(rows), PARTS_LEAD
+    )
+
+
+def _ratio(duel: Duel) -> str:
+    if duel.ratio != duel.ratio:
+        return "missing"
+    low, high, _ = duel.interval
+    if low != low or duel.interval.is_range:
+        return f"{duel.ratio:.3f}"
+    text = f"{duel.ratio:.3f} [{low:.3f}-{high:.3f}]"
+    return f"**{text}**" if not low <= 1 <= high else text
