@@ -1,6 +1,7 @@
 """Simulated annealing over groups of operations, guided by the critical chain of the step.
 
-Several walks share the budget: after each round the better half goes on (successive halving).
+Several walks share the budget: after each round the better half goes on (successive halving), and
+takes over parts of the others' placements (crossover, as in a memetic algorithm, Moscato 1989).
 Not from a paper: what a local search reaches with the evaluations, or the seconds, that the learned
 planners need (Kirkpatrick et al. 1983; FlexFlow, Jia et al. 2018, searches in the same spirit).
 """
@@ -31,13 +32,16 @@ class Annealing:
     layouts: int = 200
     """Layouts of the graph's repeated structure that are drawn and judged for starting points; at
     most a tenth of the evaluations. 0: parts on random devices instead."""
-    walks: int = 8
-    """Walks of the first round, from the fastest of these answers and layouts; at most one for each
-    125 evaluations."""
+    walks: int = 32
+    """Walks of the first round at most, from the fastest of these answers and layouts: one for each
+    125 evaluations up to eight, and further ones where there are 500 for each."""
     patterned: float = 0.8
     """Share of moves on the repeated structure; the others move parts and types."""
     patterns: tuple[str, ...] = tuple(MOVES)
     """Kinds of moves on it."""
+    crossed: float = 0.4
+    """Share of moves, as soon as there are several walks, that lay out a part as another walk has
+    it, its devices renamed to match."""
     guided: float = 0.7
     """Share of moves along the critical chain; the others are anywhere."""
     batch: int = 8
@@ -50,7 +54,11 @@ class Annealing:
     """Cost of memory that is missing, per share of the fullest device, relative to the time."""
 
     def __post_init__(self) -> None:
-        """Refuse counts below one (InputError)."""
+        """Refuse counts below one and shares that are none (InputError)."""
+        for name in ("patterned", "crossed", "guided"):
+            if not 0 <= getattr(self, name) <= 1:
+                given = getattr(self, name)
+                raise InputError(f"annealing: {name} is {given}; give a share, 0 to 1")
         if self.evaluations < 0:
             raise InputError(f"annealing: evaluations is {self.evaluations}; give >= 0")
         for name in ("walks", "batch"):

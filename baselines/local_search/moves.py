@@ -55,9 +55,16 @@ class Moves:
         groupings: list[Grouping],
         patterns: Patterns | None = None,
         patterned: float = 0.0,
+        crossed: float = 0.0,
     ) -> None:
-        """Prepare the moves of these groupings; a share ``patterned`` is of these patterns."""
+        """Prepare the moves of these groupings.
+
+        A share ``patterned`` is of these patterns; a share ``crossed`` takes over from others.
+        """
         self.problem, self.groupings = problem, groupings
+        self.others = np.zeros((0, problem.graph.n_classes), np.int64)
+        """int64[n, n_classes]: placements that parts may be taken over from."""
+        self._crossed = crossed
         self._patterns, self._patterned = patterns, patterned
         self._fussy = np.flatnonzero(~problem.allowed.all(axis=1))
         self._allowed = problem.allowed[self._fussy]
@@ -71,6 +78,7 @@ class Moves:
         rng: np.random.Generator,
         patterns: Patterns | None = None,
         patterned: float = 0.0,
+        crossed: float = 0.0,
     ) -> Moves:
         """Group by locality and by type, coarse to fine. NativeCrash when METIS fails."""
         classes = problem.graph.n_classes
@@ -81,7 +89,7 @@ class Moves:
         typed = [cut[n] * (int(kinds.max()) + 1) + kinds for n in BY_TYPE if n in cut]
         local = [cut[n] for n in SIZES if n in cut]
         groupings = [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)]
-        return cls(problem, groupings, patterns, patterned)
+        return cls(problem, groupings, patterns, patterned, crossed)
 
     def random(self, rng: np.random.Generator) -> Devices:
         """Put every part of a coarse grouping on a device at random: int64[n_classes]."""
@@ -103,20 +111,30 @@ class Moves:
         return drawn
 
     def _move(self, row: Devices, guided: float, chain: Chain, rng: np.random.Generator) -> None:
-        """Send a class and its companions elsewhere; mostly only those that are where it is."""
+        """Put a class and its companions elsewhere, or where another placement has them."""
         if len(chain.earlier) and rng.random() < guided:
             move = self._along(row, chain, rng)
         else:
             member = int(rng.integers(len(row)))
             move = Move(member, self._elsewhere(int(row[member]), rng), None)
-        if self._patterns is not None and rng.random() < self._patterned:
-            self._patterns.apply(row, move, rng)
-            return
-        grouping = self.groupings[rng.integers(len(self.groupings))]
-        together = grouping.companions(move.member)
-        if rng.random() < 0.8:
-            together = together[row[together] == row[move.member]]
-        row[together] = move.target
+        patterns = self._patterns
+        if patterns is not None and rng.random() >= self._patterned:
+            patterns = None
+        if len(self.others) and rng.random() < self._crossed:
+            other = self.others[rng.integers(len(self.others))]
+            part = patterns.part(move.member, rng) if patterns else self._group(move.member, rng)
+            row[part] = other[part]
+        elif patterns is not None:
+            patterns.apply(row, move, rng)
+        else:
+            group = self._group(move.member, rng)
+            if rng.random() < 0.8:
+                group = group[row[group] == row[move.member]]
+            row[group] = move.target
+
+    def _group(self, member: int, rng: np.random.Generator) -> Devices:
+        """The companions of a class in a grouping that is drawn."""
+        return self.groupings[rng.integers(len(self.groupings))].companions(member)
 
     def _along(self, row: Devices, chain: Chain, rng: np.random.Generator) -> Move:
         """Join the ends of a transfer, or send one of two that share a device elsewhere."""

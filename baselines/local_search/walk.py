@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.local_search.critical_chain import Tracer
+from baselines.local_search.crossover import Crossover
 from baselines.local_search.layouts import Layouts
 from baselines.local_search.moves import Moves
 from baselines.local_search.patterns import Patterns
@@ -29,6 +30,11 @@ DEFAULT = 4000
 FOR_EACH = 125
 """Evaluations for each walk of the first round, and for each neighbour judged at a time: fewer come
 to no depth. Measured: docs/baselines.md."""
+SEVERAL = 8
+"""Walks of the first round, until there are ENOUGH evaluations for each of more."""
+ENOUGH = 500
+AT_ONCE = 8
+"""Starting points judged at a time: as few as this, so that a large graph's do not fill memory."""
 
 
 class Walk:
@@ -41,17 +47,24 @@ class Walk:
         endless = search.max_seconds is None and search.max_evaluations is None
         asked = settings.evaluations or (DEFAULT if endless else np.inf)
         self.total = min(asked, search.remaining)
-        most = max(1, self.total // FOR_EACH)
-        self.walks, self.batch = (int(min(n, most)) for n in (settings.walks, settings.batch))
+        self._divide(self.total)
         self.drawn = int(min(settings.layouts, self.total / 10))
         structure = find_structure(problem) if settings.patterns or self.drawn else None
         self.layouts = Layouts(problem, structure) if structure else None
         devices = problem.machine.n_devices
         kinds = settings.patterns
         patterns = Patterns(structure, devices, kinds) if structure and kinds else None
-        self.moves = Moves.of(problem, search.rng, patterns, settings.patterned)
+        shares = settings.patterned, settings.crossed
+        self.moves = Moves.of(problem, search.rng, patterns, *shares)
+        self.crossover = Crossover(problem)
         self.current, self.cost = np.zeros(problem.graph.n_classes, np.int64), np.inf
         self._looked = False
+
+    def _divide(self, evaluations: float) -> None:
+        """Choose how many walks share so many evaluations, and how many neighbours a step has."""
+        settings, most = self.settings, max(1, evaluations / FOR_EACH)
+        self.walks = int(min(settings.walks, max(min(SEVERAL, most), evaluations / ENOUGH)))
+        self.batch = int(min(settings.batch, most))
 
     def starts(self) -> list[tuple[float, Classes]]:
         """Costs and class devices to start from: the fastest of answers, layouts, random parts.
@@ -64,10 +77,15 @@ class Walk:
             found += [self.layouts.draw(rng) for _ in range(self.drawn)]
         found += [self.moves.random(rng) for _ in range(self.walks - len(found))]
         pairs: list[tuple[float, Classes]] = []
-        for first in range(0, len(found), self.walks):
-            # As few at a time as walks, so that a large graph's do not fill the memory.
-            some = found[first : first + self.walks]
+        begun = self.search.elapsed
+        for first in range(0, len(found), AT_ONCE):
+            some = found[first : first + AT_ONCE]
             pairs += zip(self._costs(np.stack(some)).tolist(), some, strict=True)
+        if self.search.max_seconds is not None:
+            # Only now is known how many evaluations the seconds may allow.
+            now = self.search.elapsed
+            pace = len(found) / max(now - begun, 1e-9)
+            self._divide(min(self.total, pace * (self.search.max_seconds - now)))
         pairs = sorted(pairs, key=lambda pair: pair[0])[: self.walks]
         self.current, self.cost = pairs[0][1], pairs[0][0]
         return pairs
@@ -93,13 +111,26 @@ class Walk:
     def anneal(self, going: list[tuple[float, Classes]]) -> None:
         """Walk from each of these starts; after each round the better half goes on.
 
+        A walk takes over parts of what the others begin its round with: their starts in the first,
+        then the ends of all walks of the round before, left behind or not.
+
         Raises BudgetExhausted when the search's seconds are over.
         """
-        rounds = len(going).bit_length()
+        rounds, others = len(going).bit_length(), [row for _, row in going]
         for number in range(rounds):
             share, heat = 1 / (rounds * len(going)), self.settings.temperature / 2**number
-            ended = [self.run(*start, share, heat) for start in going]
-            going = sorted(ended, key=lambda pair: pair[0])[: max(1, len(going) // 2)]
+            ended = []
+            for cost, row in going:
+                self._take_over(row, others)
+                ended.append(self.run(cost, row, share, heat))
+            ended.sort(key=lambda pair: pair[0])
+            going, others = ended[: max(1, len(going) // 2)], [row for _, row in ended]
+
+    def _take_over(self, row: Classes, others: list[Classes]) -> None:
+        """Let a walk that starts at ``row`` take over parts of these others' placements."""
+        if self.settings.crossed and len(others) > 1:
+            near = [self.crossover.renamed(other, row) for other in others if other is not row]
+            self.moves.others = np.stack(near)
 
     def run(self, cost: float, start: Classes, share: float, heat: float) -> tuple[float, Classes]:
         """Anneal from ``start``, of that cost, with this share of the budget or what is left.
