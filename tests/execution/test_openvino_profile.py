@@ -75,13 +75,23 @@ def test_links_of_a_chain_take_turns_and_each_is_timed(tmp_path):
 
 
 def test_times_of_operations_add_up_to_the_step(tmp_path):
-    probe = chain(tmp_path, 3, 64)
+    probe = chain(tmp_path, 3, 1 << 18)
     graph = to_graph(read_file(probe.step.model, Options())[0], "chain")
     with OpenVINOBackend(cpus(1)) as backend:
         found = measure_ops(backend, graph, probe.step, 0, 0)
     assert found.seconds.sum() == pytest.approx(found.step_time)
     timed = np.array(graph.op_types)[found.seconds > 0]
     assert set(timed) == {"Softmax"}
+
+
+def test_kernels_below_the_profilers_microsecond_are_refused(tmp_path):
+    probe = chain(tmp_path, 1, 1)
+    graph = to_graph(read_file(probe.step.model, Options())[0], "chain")
+    with (
+        OpenVINOBackend(cpus(1)) as backend,
+        pytest.raises(InputError, match="profiling chain failed: each of its kernels takes less"),
+    ):
+        measure_ops(backend, graph, probe.step, 0, 0)
 
 
 PLAIN = Fit(latency=LATENCY, bandwidth=BANDWIDTH, error=0.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suite.core.arrays import Floats
+from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.execution.measurement import Backend, Step, Timing
 from suite.execution.profiling.run_step import run_step
@@ -33,7 +34,8 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
 
     Tracing slows operations down and leaves out the executor's dispatch, so traced times are scaled
     by one factor: their sum becomes the untraced step time. OpenVINO tells the time of a kernel
-    under the name of one of its operations; the others take none.
+    under the name of one of its operations; the others take none. InputError when none of its
+    kernels takes as long as the microsecond that it counts in.
     """
     kernels = np.ones(graph.n_classes, np.bool_)
     np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
@@ -48,7 +50,13 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
         traced = np.nan_to_num(traced)
     seconds = np.maximum(np.median(traced, axis=0), 0.0 if fused else 1e-9)
     seconds[devices != device] = np.nan
-    factor = 1.0 if on_gpu else step_time / float(np.nansum(seconds))
+    total = float(np.nansum(seconds))
+    if not total:
+        raise InputError(
+            f"profiling {graph.name} failed: each of its kernels takes less than the profiler's"
+            " microsecond; profile a larger model"
+        )
+    factor = 1.0 if on_gpu else step_time / total
     with np.errstate(invalid="ignore"):
         scatter = np.std(traced, axis=0, ddof=1) / seconds
     return OpTimes(seconds * factor, step_time, factor, scatter)
