@@ -34,8 +34,8 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
 
     Tracing slows operations down and leaves out the executor's dispatch, so traced times are scaled
     by one factor: their sum becomes the untraced step time. OpenVINO tells the time of a kernel
-    under the name of one of its operations; the others take none. InputError when none of its
-    kernels takes as long as the microsecond that it counts in.
+    under the name of one of its operations; the others take none. InputError when no
+    operation has a time: kernels below a microsecond, in which it counts, have none.
     """
     kernels = np.ones(graph.n_classes, np.bool_)
     np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
@@ -53,8 +53,8 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
     total = float(np.nansum(seconds))
     if not total:
         raise InputError(
-            f"profiling {graph.name} failed: each of its kernels takes less than the profiler's"
-            " microsecond; profile a larger model"
+            f"profiling {graph.name} failed: no time of a microsecond or more is told of any of its"
+            " operations; profile a larger model"
         )
     factor = 1.0 if on_gpu else step_time / total
     with np.errstate(invalid="ignore"):
