@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,16 @@ import numpy as np
 from suite.bench.cell import Cell
 from suite.bench.made_by import PROTOCOL, code_of_modules
 from suite.bench.provenance import provenance
-from suite.bench.record import FORMAT, Record, finished, write_record
-from suite.core.arrays import digest
+from suite.bench.record import (
+    FORMAT,
+    Record,
+    finished,
+    read_devices,
+    records_below,
+    write_record,
+)
+from suite.core.arrays import Ints, digest
+from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.fidelity.breakdown import breakdown
@@ -37,19 +46,22 @@ def compare(
 
     What a step is taken to be is the machine's own: OpenVINO's devices, say, take turns.
     A placement that is recorded under the same settings is not run again. Records go below
-    ``results``, kinds of placements in the place of placers.
+    ``results``, kinds of placements in the place of placers. At the end those of other settings go:
+    searches on an older profile found other placements, and perhaps more of them.
     """
+    code = code_of_modules(*PROTOCOL, "suite.fidelity.breakdown")
     # Were they run as they are drawn, a machine that warms up would look like a kind's doing.
     order = np.random.default_rng(0).permutation(len(drawn))
     semantics = own_semantics(problem.machine)
-    for one in (drawn[i] for i in order):
-        machine = problem.machine
-        gpus = len(machine.gpus)
-        cell = Cell(GRID, machine.name, gpus, task, one.kind, one.number)
+
+    def fingerprint(cell: Cell, devices: Ints) -> str:
         rules = semantics.name, SEMANTICS_VERSION
         settings = (*rules, backend.name, vars(timing).items(), cell.name)
-        mark = digest([problem.fingerprint, one.placement.devices, str(settings)])
-        code = code_of_modules(*PROTOCOL, "suite.fidelity.breakdown")
+        return digest([problem.fingerprint, devices, str(settings)])
+
+    for one in (drawn[i] for i in order):
+        cell = _cell(problem, task, one.kind, one.number)
+        mark = fingerprint(cell, one.placement.devices)
         record, _ = finished(cell.path(results), mark, code["digest"])
         if record is None:
             line = timeline(problem, one.placement.devices, semantics=semantics)
@@ -64,6 +76,30 @@ def compare(
             record["code"] = code
             write_record(record, one.placement.devices, cell.path(results))
         yield cell, record
+    for path in records_below(_folder(problem, task, results)):
+        cell = _cell(problem, task, path.parent.name, int(path.stem.removeprefix("seed")))
+        if _outdated(path, partial(fingerprint, cell)):
+            path.unlink()
+            path.with_suffix(".npz").unlink(missing_ok=True)
+
+
+def _cell(problem: Problem, task: str, kind: str, number: int) -> Cell:
+    machine = problem.machine
+    return Cell(GRID, machine.name, len(machine.gpus), task, kind, number)
+
+
+def _folder(problem: Problem, task: str, results: Path) -> Path:
+    """Where all records of a task are."""
+    return _cell(problem, task, "", 0).path(results).parents[1]
+
+
+def _outdated(path: Path, fingerprint: Callable[[Ints], str]) -> bool:
+    """Whether a record is damaged or was made under other settings than those of now."""
+    try:
+        mark = fingerprint(read_devices(path))
+    except InputError:
+        return True
+    return finished(path, mark, None)[1] in ("damaged", "changed")
 
 
 def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) -> Record:

@@ -2,11 +2,14 @@
 
 import gzip
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from models.rnnlm import RNNLM
+from suite.bench.record import records_below
 from suite.capture.to_graph import capture
 from suite.cli import main
 from suite.core.problem import Problem
@@ -79,6 +82,21 @@ def test_what_is_recorded_is_not_run_again(run, step, problem):
         again = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
     after = {cell.name: cell.path(results).read_bytes() for cell, _ in again}
     assert {name for name in before if before[name] != after[name]} == {found[0][0].name}
+
+
+def test_records_of_another_profile_go_even_where_it_draws_fewer(run, step, problem, tmp_path):
+    """What is recorded under today's settings stays, drawn or not."""
+    results, drawn, _ = run
+    shutil.copytree(results, tmp_path, dirs_exist_ok=True)
+    slower = replace(problem.machine.devices[0], peak_flops=4e10)
+    machine = replace(problem.machine, devices=(slower, problem.machine.devices[1]))
+    with SessionBackend(machine) as backend:
+        list(compare("toy", problem, step[0], drawn[:4], backend, TIMING, tmp_path))
+        assert len(records_below(tmp_path)) == 6
+        other = Problem.create(step[1], machine)
+        again = list(compare("toy", other, step[0], drawn[:4], backend, TIMING, tmp_path))
+    assert records_below(tmp_path) == sorted(cell.path(tmp_path) for cell, _ in again)
+    assert len(list(tmp_path.rglob("*.npz"))) == 4
 
 
 @pytest.mark.parametrize(
