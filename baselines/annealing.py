@@ -42,6 +42,9 @@ class Annealing:
     crossed: float = 0.4
     """Share of moves, as soon as there are several walks, that lay out a part as another walk has
     it, its devices renamed to match."""
+    settled: float = 0.5
+    """Share of changes after which the light operations of what moved, and beside it, go where
+    fewest transfers are."""
     guided: float = 0.7
     """Share of moves along the critical chain; the others are anywhere."""
     batch: int = 8
@@ -55,7 +58,7 @@ class Annealing:
 
     def __post_init__(self) -> None:
         """Refuse counts below one and shares that are none (InputError)."""
-        for name in ("patterned", "crossed", "guided"):
+        for name in ("patterned", "crossed", "settled", "guided"):
             if not 0 <= getattr(self, name) <= 1:
                 given = getattr(self, name)
                 raise InputError(f"annealing: {name} is {given}; give a share, 0 to 1")

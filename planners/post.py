@@ -86,6 +86,12 @@ class Post:
         """
         return _Algorithm(self, problem, search).run()
 
+    def grouping(self, graph: ClassGraph, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The group of each class, int64[classes]; NativeCrash when METIS fails."""
+        if self.groups:
+            return parts(graph.problem, [self.groups], rng)[0]
+        return np.asarray(graph.problem.groups[graph.leaders], np.int64)
+
 
 class _Algorithm:
     """One search: Algorithm 1."""
@@ -94,7 +100,7 @@ class _Algorithm:
         """Start at zero, or from the search's checkpoint."""
         self.settings, self.search = settings, search
         self.graph = ClassGraph(problem)
-        self.grouping = grouping(self.graph, settings.groups, search.rng)
+        self.grouping = settings.grouping(self.graph, search.rng)
         count = int(self.grouping.max(initial=-1)) + 1
         self.logits = np.zeros((count, self.graph.devices))
         self.update = self.invalid = 0
@@ -171,13 +177,6 @@ class _Algorithm:
         self.rewards = np.asarray(saved["rewards"], np.float64)
         self.last = np.asarray(saved["last"], np.int32)
         self.update, self.invalid = (int(n) for n in np.asarray(saved["counts"], np.int64))
-
-
-def grouping(graph: ClassGraph, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The group of each class, int64[classes]: ``count`` METIS parts, or 0: ColocRL's groups."""
-    if count:
-        return parts(graph.problem, [count], rng)[0]
-    return np.asarray(graph.problem.groups[graph.leaders], np.int64)
 
 
 def softmax(logits: Floats) -> Floats:

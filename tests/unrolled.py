@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from six_ops import device
 
 from suite.core.arrays import Ints
 from suite.core.graph import OpGraph
+from suite.core.problem import Problem
+from suite.formats.machine_toml import machine_from_table
 
 KINDS = ("in", "matmul", "tanh", "d_tanh", "d_matmul", "d_weight")
 
@@ -58,3 +61,20 @@ def scopes(graph: OpGraph, kind: str, layer: int) -> Ints:
     number = {name: at for at, name in enumerate(graph.op_names)}
     steps = sum(name.startswith(f"{kind}/{layer}/") for name in graph.op_names)
     return np.array([number[f"{kind}/{layer}/{t}"] for t in range(steps)])
+
+
+STEPS = 12
+"""Of :func:`problem_of`."""
+
+
+def problem_of(gpus: int) -> Problem:
+    """Two layers on a CPU and GPUs of 1 GB."""
+    devices = [device("cpu:0", "1 GB"), *(device(f"gpu:{i}", "1 GB") for i in range(gpus))]
+    link = {"bandwidth": 1e9, "latency": 1e-6, "channel": "pair"}
+    machine = machine_from_table({"name": "some", "device": devices, "link": [link]})
+    return Problem.create(unrolled(STEPS, 2), machine)
+
+
+def classes(problem: Problem, kind: str, layer: int = 0) -> Ints:
+    """The classes of a kind of operation in a layer, step by step."""
+    return problem.graph.colocation[scopes(problem.graph, kind, layer)]

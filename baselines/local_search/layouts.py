@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.local_search.settling import Settling
 from baselines.structure.find import Structure
 from suite.core.arrays import Floats
 from suite.core.problem import Problem
@@ -16,48 +21,70 @@ COARSE = 2
 """Modules are of one of so many resolutions, the coarsest."""
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How the modules of one resolution are laid on the accelerators; numbers are indices there."""
+
+    resolution: int
+    way: int
+    """Modules in a row: 0 in runs of like load, 1 in turn, 2 there and back."""
+    used: int
+    """Accelerators that the row is laid on."""
+    shares: tuple[float, ...]
+    """How much of the load each accelerator's run takes, relative to the others."""
+    dealt: tuple[float, ...]
+    """Which modules are dealt out step by step: shares of the whole load, 0 to 1, as they are
+    passed when modules are counted one after the other, so that heavy ones are met most often."""
+    over: tuple[int, ...]
+    """The accelerators that these are dealt over, in order."""
+    together: int
+    """The accelerator of all in dealt modules that no product follows, or -1: dealt out too."""
+
+
 class Layouts:
-    """Draws layouts of one problem's modules on its accelerators."""
+    """Layouts of one problem's modules: drawn, varied, and as class devices."""
 
     def __init__(self, problem: Problem, structure: Structure) -> None:
         """Weigh the modules by the time their operations take where they are fastest."""
-        self.structure = structure
+        self.structure, self._settling = structure, Settling(problem)
         everywhere = range(problem.machine.n_devices)
         self.devices = np.array(problem.machine.accelerators or everywhere, np.int64)
         seconds = problem.class_seconds[:, self.devices].min(axis=1)
         self._seconds = np.where(np.isfinite(seconds), seconds, 0.0)
 
-    def draw(self, rng: np.random.Generator) -> Devices:
+    def draw(self, rng: np.random.Generator) -> Layout:
+        """Draw all of a layout."""
+        return Layout(**{name: draw(self, rng) for name, draw in _DRAWN.items()})
+
+    def vary(self, layout: Layout, rng: np.random.Generator) -> Layout:
+        """Draw one or two things of a layout anew."""
+        names = rng.permutation([field.name for field in fields(Layout)])
+        some = names[: int(rng.integers(1, 3))].tolist()
+        return replace(layout, **{name: _DRAWN[name](self, rng) for name in some})
+
+    def laid(self, layout: Layout) -> Devices:
         """int64[n_classes]: each module on one device, in the order of the forward pass.
 
-        In runs of like load, in turn, or there and back. Up to DEALT modules, drawn by load, are
-        dealt out step by step, and often all that no product follows in them is kept together.
+        But for those that are dealt out. Light classes then go where fewest transfers are.
         """
         structure, devices = self.structure, self.devices
-        module = structure.modules[rng.integers(min(COARSE, len(structure.modules)))]
+        module = structure.modules[layout.resolution]
         load = np.asarray(np.bincount(module, self._seconds), np.float64)
-        dealt = self._heavy(load, rng)
+        passed = np.cumsum(load) / max(float(load.sum()), 1e-12)
+        dealt = np.unique(np.minimum(np.searchsorted(passed, layout.dealt), len(load) - 1))
         in_row = self._in_order(module, len(load))
         in_row = in_row[~np.isin(in_row, dealt)]
         device_of = np.zeros(len(load), np.int64)
-        device_of[in_row] = devices[_laid(load[in_row], len(devices), int(rng.integers(3)))]
+        shares = np.array(layout.shares[: layout.used])
+        device_of[in_row] = devices[_laid(load[in_row], shares, layout.way)]
         row = device_of[module]
-        together = rng.random() < 0.7
-        count = rng.integers(min(2, len(devices)), len(devices) + 1)
-        over = np.sort(rng.permutation(devices)[:count])
+        over = devices[list(layout.over)]
         for number in dealt.tolist():
             members = module == number
             row[members] = over[structure.step[members] % len(over)]
-            if together:
-                row[members & structure.last] = rng.choice(devices)
-        return np.asarray(row, np.int64)
-
-    def _heavy(self, load: Floats, rng: np.random.Generator) -> Devices:
-        count = min(int(rng.integers(DEALT + 1)), int(np.count_nonzero(load)))
-        if not count:
-            return np.zeros(0, np.int64)
-        drawn = rng.choice(len(load), size=count, replace=False, p=load / load.sum())
-        return np.asarray(drawn, np.int64)
+            if layout.together >= 0:
+                row[members & structure.last] = devices[layout.together]
+        return self._settling.settled(row)
 
     def _in_order(self, module: Devices, count: int) -> Devices:
         """The modules by how deep they lie in the forward pass; those outside it at the end."""
@@ -67,12 +94,51 @@ class Layouts:
         depth = np.where(sizes > 0, sums / np.maximum(1, sizes), np.inf)
         return np.asarray(np.argsort(depth, kind="stable"), np.int64)
 
+    def _resolution(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(min(COARSE, len(self.structure.modules))))
 
-def _laid(load: Floats, devices: int, way: int) -> Devices:
-    """Numbers of devices for modules in a row: runs of like load, in turn, or there and back."""
+    def _way(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(3))
+
+    def _used(self, rng: np.random.Generator) -> int:
+        """All accelerators, or half of the time any number: a few, where transfers are dear."""
+        most = len(self.devices)
+        return most if rng.random() < 0.5 else int(rng.integers(1, most + 1))
+
+    def _shares(self, rng: np.random.Generator) -> tuple[float, ...]:
+        """Equal ones, or half of the time any."""
+        most = len(self.devices)
+        return tuple(rng.exponential(size=most).tolist()) if rng.random() < 0.5 else (1.0,) * most
+
+    def _dealt(self, rng: np.random.Generator) -> tuple[float, ...]:
+        return tuple(rng.random(int(rng.integers(DEALT + 1))).tolist())
+
+    def _over(self, rng: np.random.Generator) -> tuple[int, ...]:
+        most = len(self.devices)
+        count = int(rng.integers(min(2, most), most + 1))
+        return tuple(np.sort(rng.permutation(most)[:count]).tolist())
+
+    def _together(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(len(self.devices))) if rng.random() < 0.7 else -1
+
+
+_DRAWN: dict[str, Callable[[Layouts, np.random.Generator], Any]] = {
+    "resolution": Layouts._resolution,
+    "way": Layouts._way,
+    "used": Layouts._used,
+    "shares": Layouts._shares,
+    "dealt": Layouts._dealt,
+    "over": Layouts._over,
+    "together": Layouts._together,
+}
+
+
+def _laid(load: Floats, shares: Floats, way: int) -> Devices:
+    """Numbers of devices for modules in a row: runs, in turn, or there and back."""
+    devices = len(shares)
     if way == 0:
-        middle = np.cumsum(load) - load / 2
-        share = middle / max(float(load.sum()), 1e-12)
-        return np.asarray(np.minimum(devices - 1, share * devices), np.int64)
+        middle = (np.cumsum(load) - load / 2) / max(float(load.sum()), 1e-12)
+        ends = np.cumsum(shares)[:-1] / shares.sum()
+        return np.asarray(np.searchsorted(ends, middle, side="right"), np.int64)
     turn = np.arange(len(load), dtype=np.int64) % (devices if way == 1 else 2 * devices)
     return np.asarray(np.where(turn < devices, turn, 2 * devices - 1 - turn), np.int64)

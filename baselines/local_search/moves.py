@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from baselines.local_search.critical_chain import Chain
 from baselines.local_search.patterns import Move, Patterns
+from baselines.local_search.settling import Settling
 from baselines.partitioning.parts import parts
 from suite.core.arrays import Ints
 from suite.core.problem import Problem
@@ -56,15 +57,18 @@ class Moves:
         patterns: Patterns | None = None,
         patterned: float = 0.0,
         crossed: float = 0.0,
+        settled: float = 0.0,
     ) -> None:
         """Prepare the moves of these groupings.
 
         A share ``patterned`` is of these patterns; a share ``crossed`` takes over from others.
+        After a share ``settled`` of the changes light operations follow.
         """
         self.problem, self.groupings = problem, groupings
         self.others = np.zeros((0, problem.graph.n_classes), np.int64)
         """int64[n, n_classes]: placements that parts may be taken over from."""
         self._crossed = crossed
+        self._settling, self._settled = Settling(problem), settled
         self._patterns, self._patterned = patterns, patterned
         self._fussy = np.flatnonzero(~problem.allowed.all(axis=1))
         self._allowed = problem.allowed[self._fussy]
@@ -79,6 +83,7 @@ class Moves:
         patterns: Patterns | None = None,
         patterned: float = 0.0,
         crossed: float = 0.0,
+        settled: float = 0.0,
     ) -> Moves:
         """Group by locality and by type, coarse to fine. NativeCrash when METIS fails."""
         classes = problem.graph.n_classes
@@ -89,7 +94,7 @@ class Moves:
         typed = [cut[n] * (int(kinds.max()) + 1) + kinds for n in BY_TYPE if n in cut]
         local = [cut[n] for n in SIZES if n in cut]
         groupings = [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)]
-        return cls(problem, groupings, patterns, patterned, crossed)
+        return cls(problem, groupings, patterns, patterned, crossed, settled)
 
     def random(self, rng: np.random.Generator) -> Devices:
         """Put every part of a coarse grouping on a device at random: int64[n_classes]."""
@@ -108,6 +113,8 @@ class Moves:
         for row in drawn:
             for _ in range(1 if rng.random() < 0.7 else 2):
                 self._move(row, guided, chain, rng)
+            if rng.random() < self._settled:
+                row[:] = self._settling.settled(row, np.flatnonzero(row != current))
         return drawn
 
     def _move(self, row: Devices, guided: float, chain: Chain, rng: np.random.Generator) -> None:

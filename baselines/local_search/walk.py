@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from baselines.local_search.critical_chain import Tracer
 from baselines.local_search.crossover import Crossover
-from baselines.local_search.layouts import Layouts
+from baselines.local_search.layouts import Layout, Layouts
 from baselines.local_search.moves import Moves
 from baselines.local_search.patterns import Patterns
 from baselines.structure.find import find_structure
@@ -33,6 +33,10 @@ to no depth. Measured: docs/baselines.md."""
 SEVERAL = 8
 """Walks of the first round, until there are ENOUGH evaluations for each of more."""
 ENOUGH = 500
+FAVOURED = 4
+"""Mean rank, from 1, of the layouts that are varied."""
+ATTEMPTS = 4
+"""Layouts drawn at most for one that was not judged before."""
 AT_ONCE = 8
 """Starting points judged at a time: as few as this, so that a large graph's do not fill memory."""
 
@@ -54,7 +58,7 @@ class Walk:
         devices = problem.machine.n_devices
         kinds = settings.patterns
         patterns = Patterns(structure, devices, kinds) if structure and kinds else None
-        shares = settings.patterned, settings.crossed
+        shares = settings.patterned, settings.crossed, settings.settled
         self.moves = Moves.of(problem, search.rng, patterns, *shares)
         self.crossover = Crossover(problem)
         self.current, self.cost = np.zeros(problem.graph.n_classes, np.int64), np.inf
@@ -73,22 +77,60 @@ class Walk:
         """
         settings, rng = self.settings, self.search.rng
         found = [start for name in settings.starts for start in self._answer(name)]
-        if self.layouts is not None:
-            found += [self.layouts.draw(rng) for _ in range(self.drawn)]
-        found += [self.moves.random(rng) for _ in range(self.walks - len(found))]
-        pairs: list[tuple[float, Classes]] = []
+        found += [self.moves.random(rng) for _ in range(self.walks - len(found) - self.drawn)]
         begun = self.search.elapsed
-        for first in range(0, len(found), AT_ONCE):
-            some = found[first : first + AT_ONCE]
-            pairs += zip(self._costs(np.stack(some)).tolist(), some, strict=True)
+        pairs = self._with_costs(found) + self._laid_out()
         if self.search.max_seconds is not None:
             # Only now is known how many evaluations the seconds may allow.
             now = self.search.elapsed
-            pace = len(found) / max(now - begun, 1e-9)
+            pace = len(pairs) / max(now - begun, 1e-9)
             self._divide(min(self.total, pace * (self.search.max_seconds - now)))
         pairs = sorted(pairs, key=lambda pair: pair[0])[: self.walks]
         self.current, self.cost = pairs[0][1], pairs[0][0]
         return pairs
+
+    def _with_costs(self, rows: list[Classes]) -> list[tuple[float, Classes]]:
+        """Judge placements, int64[n_classes] each."""
+        pairs: list[tuple[float, Classes]] = []
+        for first in range(0, len(rows), AT_ONCE):
+            some = rows[first : first + AT_ONCE]
+            pairs += zip(self._costs(np.stack(some)).tolist(), some, strict=True)
+        return pairs
+
+    def _laid_out(self) -> list[tuple[float, Classes]]:
+        """Judge layouts: half of them drawn, then variations of the fastest."""
+        pairs: list[tuple[float, Classes]] = []
+        if self.layouts is None:
+            return pairs
+        tried: list[Layout] = []
+        seen: set[bytes] = set()
+        while len(tried) < self.drawn:
+            best = np.argsort([cost for cost, _ in pairs], kind="stable")
+            fastest = [tried[at] for at in best] if len(tried) >= self.drawn / 2 else []
+            rows = []
+            for _ in range(min(AT_ONCE, self.drawn - len(tried))):
+                layout, row = self._new_layout(self.layouts, fastest, seen)
+                seen.add(row.tobytes())
+                tried.append(layout)
+                rows.append(row)
+            pairs += self._with_costs(rows)
+        return pairs
+
+    def _new_layout(
+        self, layouts: Layouts, fastest: list[Layout], seen: set[bytes]
+    ) -> tuple[Layout, Classes]:
+        """Draw a layout, or vary one of these, until it places as none before; ATTEMPTS at most."""
+        rng = self.search.rng
+        for _ in range(ATTEMPTS):
+            if fastest:
+                rank = min(int(rng.geometric(1 / FAVOURED)), len(fastest)) - 1
+                layout = layouts.vary(fastest[rank], rng)
+            else:
+                layout = layouts.draw(rng)
+            row = layouts.laid(layout)
+            if row.tobytes() not in seen:
+                break
+        return layout, row
 
     def _answer(self, name: str) -> list[Classes]:
         """The class devices that a placer answers with, if it does."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.partitioning.class_graph import mean_transfer
 from baselines.structure.axis import find_axis
 from baselines.structure.depth import depths
 from baselines.structure.modules import find_modules
@@ -43,10 +44,11 @@ def find_structure(problem: Problem, seed: int = 0) -> Structure:
     graph = problem.graph
     roles = find_roles(graph)
     chosen = _longest(problem)
+    costs = mean_transfer(problem, np.arange(problem.machine.n_devices))
     return Structure(
         role=np.asarray(roles[chosen], np.int64),
         step=find_axis(graph, roles).step[chosen],
-        modules=find_modules(graph, roles, seed)[:, chosen],
+        modules=find_modules(graph, roles, costs, seed)[:, chosen],
         serves=find_updates(graph)[chosen],
         depth=_forward_depth(graph)[chosen],
         last=find_last(graph)[chosen],

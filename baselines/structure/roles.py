@@ -40,14 +40,15 @@ def find_roles(graph: OpGraph, rounds: int = ROUNDS) -> Ints:
     found = hubs(graph)
     label = np.zeros(graph.n_ops, np.uint64)
     label[found] = _mixed(_numbered(graph, found, colours))
-    label = _nearest(label, arcs)
-    coarse = [_mixed(colours) + _mixed(label)]
+    near = _mixed(_nearest(label, arcs))
+    apart = near + _mixed(_beyond(near, arcs))
+    seen = [colours]
     for _ in range(rounds):
-        colours = _refined(colours, arcs)
-        coarse.append(_mixed(colours) + _mixed(label))
+        seen.append(_refined(seen[-1], arcs))
+    coarse = [_mixed(colours) + label for label in (near, apart) for colours in seen]
     roles = np.unique(coarse.pop(), return_inverse=True)[1].astype(np.int64)
-    for seen in reversed(coarse):
-        _join(roles, seen)
+    for looks in reversed(coarse):
+        _join(roles, looks)
     return np.asarray(np.unique(roles, return_inverse=True)[1], np.int64)
 
 
@@ -93,6 +94,19 @@ def _nearest(label: Colours, arcs: _Arcs) -> Colours:
     return label
 
 
+def _beyond(label: Colours, arcs: _Arcs) -> Colours:
+    """uint64[ops]: the same for operations to which the same other labels are nearest.
+
+    Where all layers of a step meet in one hub, that is nearest to many operations of each; what
+    lies on their other side tells the layers apart.
+    """
+    same = label[arcs.sources] == label[arcs.targets]
+    here = np.concatenate([arcs.sources[~same], arcs.targets[~same]])
+    there = np.concatenate([arcs.targets[~same], arcs.sources[~same]])
+    border = _gathered(here, _mixed(label[there]), len(label))
+    return _nearest(border, _Arcs(arcs.sources[same], arcs.targets[same], arcs.looks[same]))
+
+
 def _numbered(graph: OpGraph, found: Bools, looks: Colours) -> Colours:
     """Numbers of the hubs from 1, by looks and place: the same however operations are listed."""
     left = longest_paths(graph, np.ones(graph.n_ops, np.int64))
@@ -105,16 +119,19 @@ def _numbered(graph: OpGraph, found: Bools, looks: Colours) -> Colours:
 def hubs(graph: OpGraph) -> Bools:
     """bool[ops]: what at least REPEATS operations of one look read, and what reads as many.
 
-    For example a weight that all time steps share, or the sum of its gradients.
+    For example a weight that all time steps share, or the sum of its gradients. What is itself
+    there more often than that is none: it repeats, as what all layers read in each time step does.
     """
     kinds = np.unique(_looks(graph), return_inverse=True)[1].astype(np.int64)
     sources, targets, _ = _arcs(graph)
     count = int(kinds.max(initial=0)) + 1
-    found = np.zeros(graph.n_ops, np.bool_)
+    shared = np.zeros(graph.n_ops, np.int64)
     for here, there in ((sources, targets), (targets, sources)):
         pairs, times = np.unique(here * count + kinds[there], return_counts=True)
-        found[pairs[times >= REPEATS] // count] = True
-    return found
+        np.maximum.at(shared, pairs // count, times)
+    found = shared >= REPEATS
+    alike = np.bincount(kinds[found], minlength=count)[kinds]
+    return np.asarray(found & (shared >= alike), np.bool_)
 
 
 class _Arcs(NamedTuple):

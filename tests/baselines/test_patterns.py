@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
-from six_ops import device, six_ops
-from unrolled import scopes, unrolled
+from six_ops import six_ops
+from unrolled import STEPS, classes, problem_of
 
 from baselines.annealing import Annealing
-from baselines.local_search.layouts import Layouts
+from baselines.local_search.layouts import Layout, Layouts
 from baselines.local_search.patterns import MOVES, Move, Patterns
+from baselines.local_search.settling import Settling
 from baselines.structure.find import Structure, find_structure
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
-from suite.core.problem import Problem
-from suite.formats.machine_toml import machine_from_table
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 
-STEPS, DRAWS = 12, 60
-
-
-def problem_of(gpus: int) -> Problem:
-    devices = [device("cpu:0", "1 GB"), *(device(f"gpu:{i}", "1 GB") for i in range(gpus))]
-    link = {"bandwidth": 1e9, "latency": 1e-6, "channel": "pair"}
-    machine = machine_from_table({"name": "some", "device": devices, "link": [link]})
-    return Problem.create(unrolled(STEPS, 2), machine)
-
-
-def classes(problem: Problem, kind: str, layer: int = 0) -> Ints:
-    return problem.graph.colocation[scopes(problem.graph, kind, layer)]
+DRAWS = 60
 
 
 def drawn(kind: str, move: Move, start: Ints, devices: int, structure: Structure) -> list[Ints]:
@@ -113,12 +103,46 @@ def test_exchange_send_and_border() -> None:
 def test_layouts_use_accelerators_and_keep_modules_together_unless_dealt_out() -> None:
     problem = problem_of(4)
     layouts = Layouts(problem, find_structure(problem))
-    rows = [layouts.draw(np.random.default_rng(seed)) for seed in range(DRAWS)]
-    assert {int(device) for row in rows for device in row} == {1, 2, 3, 4}
-    dealt = [len(set(row[classes(problem, "matmul")].tolist())) for row in rows]
+    rngs = [np.random.default_rng(seed) for seed in range(DRAWS)]
+    rows = [layouts.laid(layouts.draw(rng)) for rng in rngs]
+    heavy = np.setdiff1d(np.arange(problem.graph.n_classes), Settling(problem).light)
+    assert {int(device) for row in rows for device in row[heavy]} == {1, 2, 3, 4}
+    products = np.intersect1d(classes(problem, "matmul"), heavy)
+    dealt = [len(set(row[products].tolist())) for row in rows]
     assert 1 in dealt
     assert max(dealt) > 1
-    assert (layouts.draw(np.random.default_rng(5)) == layouts.draw(np.random.default_rng(5))).all()
+    used = {len(set(row[heavy].tolist())) for row in rows}
+    assert {1, 4} < used
+
+
+def test_a_varied_layout_differs_in_one_thing_or_two() -> None:
+    problem = problem_of(4)
+    layouts, rng = Layouts(problem, find_structure(problem)), np.random.default_rng(0)
+    changed = set()
+    for _ in range(DRAWS):
+        layout = layouts.draw(rng)
+        varied = layouts.vary(layout, rng)
+        names = [
+            f.name for f in fields(layout) if getattr(layout, f.name) != getattr(varied, f.name)
+        ]
+        assert len(names) <= 2
+        changed |= set(names)
+    assert changed == {field.name for field in fields(Layout)}
+
+
+def test_a_search_judges_hardly_a_layout_twice_and_varies_the_fastest() -> None:
+    problem = problem_of(4)
+    search = Search(problem, Simulator(problem), 0, max_evaluations=400)
+    pairs = Annealing(starts=(), walks=1).walk(problem, search).starts()
+    assert len(pairs) == 1
+    assert search.evaluations == 40
+    walk = Annealing(starts=(), walks=1000).walk(problem, search)
+    laid = walk._laid_out()
+    assert len(laid) == walk.drawn == 36
+    assert len({row.tobytes() for _, row in laid}) > 0.9 * len(laid)
+    costs = [cost for cost, _ in laid]
+    half = len(costs) // 2
+    assert np.median(costs[half:]) < np.median(costs[:half])
 
 
 @pytest.mark.parametrize("kinds", [(), tuple(MOVES), ("cycle",)])

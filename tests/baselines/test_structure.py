@@ -20,13 +20,18 @@ from baselines.structure.modules import find_modules
 from baselines.structure.roles import find_roles, hubs
 from baselines.structure.updates import find_last, find_updates
 from suite.capture.cache import load_graph
-from suite.core.arrays import Ints
+from suite.core.arrays import Bools, Floats, Ints
 from suite.core.graph import OpGraph
 
 
 def same_partition(first: Ints, second: Ints) -> bool:
     pairs = len(np.unique(np.stack([first, second]), axis=1).T)
     return pairs == len(np.unique(first)) == len(np.unique(second))
+
+
+def alike(graph: OpGraph) -> Floats:
+    """Costs of tensors of which none is dearer than another."""
+    return np.ones(len(graph.producer))
 
 
 def test_steps_share_a_role_and_layers_do_not() -> None:
@@ -46,9 +51,9 @@ def test_metis_cuts_what_is_too_large_for_communities(monkeypatch: pytest.Monkey
     roles = find_roles(graph)
     monkeypatch.setattr("baselines.structure.modules.MOST", 3)
     monkeypatch.setattr("baselines.structure.modules.PARTS", (3, 6))
-    modules = find_modules(graph, roles, seed=0)
+    modules = find_modules(graph, roles, alike(graph), seed=0)
     assert [len(np.unique(level)) for level in modules] == [3, 6]
-    assert (modules == find_modules(graph, roles, seed=0)).all()
+    assert (modules == find_modules(graph, roles, alike(graph), seed=0)).all()
     for level in modules:
         assert all(len(np.unique(level[roles == role])) == 1 for role in np.unique(roles))
     # Three layers, three parts: hardly an edge between two parts.
@@ -64,6 +69,42 @@ def test_hubs_are_what_all_steps_share() -> None:
     assert not hubs(unrolled(steps=3, layers=2)).any()
 
 
+def test_what_repeats_itself_is_no_hub() -> None:
+    """Something is read by all 8 layers in each of 20 steps: more of them than readers of one."""
+    steps, layers = 20, 8
+    names = [f"weight/{layer}" for layer in range(layers)]
+    names += [f"all/{step}" for step in range(steps)]
+    names += [f"cell/{step}/{layer}" for step in range(steps) for layer in range(layers)]
+    at = {name: number for number, name in enumerate(names)}
+    reads = []
+    for step in range(steps):
+        for layer in range(layers):
+            cell = at[f"cell/{step}/{layer}"]
+            reads += [(at[f"weight/{layer}"], cell), (at[f"all/{step}"], cell)]
+    types = [name.split("/")[0] for name in names]
+    tensors = steps + layers
+    graph = OpGraph.create("grid", names, types, range(tensors), reads, tensor_bytes=[4] * tensors)
+    assert {n for n, hub in zip(names, hubs(graph), strict=True) if hub} == set(names[:layers])
+
+
+def test_modules_keep_dear_tensors_inside() -> None:
+    """What a layer hands to the next is cut where all cost alike, and not where it is dear."""
+    graph = unrolled(steps=20, layers=2)
+    roles, costs = find_roles(graph), alike(graph)
+    tensors, consumers = graph.edges
+    layer = np.array([int(name.split("/")[1]) if "/" in name else -1 for name in graph.op_names])
+    ends = graph.producer[tensors], consumers
+    between = (layer[ends[0]] == 0) & (layer[ends[1]] == 1)
+
+    def cut(costs: Floats) -> Bools:
+        coarse = find_modules(graph, roles, costs, seed=0)[0]
+        return (coarse[ends[0]] != coarse[ends[1]])[between]
+
+    assert cut(costs).mean() > 0.9
+    costs[np.unique(tensors[between])] = 100.0
+    assert cut(costs).mean() < 0.1
+
+
 def test_members_are_ordered_along_the_axis_the_backward_pass_in_step() -> None:
     graph = unrolled(steps=20, layers=2)
     axis = find_axis(graph, find_roles(graph))
@@ -77,7 +118,7 @@ def test_members_are_ordered_along_the_axis_the_backward_pass_in_step() -> None:
 
 def test_modules_are_the_cells_of_the_layers() -> None:
     graph = unrolled(steps=20, layers=3)
-    modules = find_modules(graph, find_roles(graph), seed=0)
+    modules = find_modules(graph, find_roles(graph), alike(graph), seed=0)
     layer = np.array([int(name.split("/")[1]) if "/" in name else -1 for name in graph.op_names])
     fine = modules[-1]
     for module in np.unique(fine):
@@ -123,7 +164,7 @@ def test_any_graph_has_a_structure(graph: OpGraph) -> None:
     axis = find_axis(graph, roles)
     assert axis.step.shape == (graph.n_ops,)
     assert (axis.step >= 0).all()
-    assert find_modules(graph, roles, seed=0).shape[1] == graph.n_ops
+    assert find_modules(graph, roles, alike(graph), seed=0).shape[1] == graph.n_ops
     kinds = np.array([hash(kind) for kind in graph.op_types])
     pairs = np.unique(np.stack([roles, kinds]), axis=1)
     assert pairs.shape[1] == len(np.unique(roles))
@@ -199,6 +240,6 @@ def test_is_found_in_seconds() -> None:
     begun = time.process_time()
     roles = find_roles(graph)
     find_axis(graph, roles)
-    find_modules(graph, roles, seed=0)
+    find_modules(graph, roles, alike(graph), seed=0)
     find_last(graph), find_updates(graph)
     assert time.process_time() - begun < 20

@@ -23,7 +23,8 @@ WITHOUT = {
     "without_layouts": "layouts to start from",
     "without_patterns": "moves on the repeated structure",
     "without_crossover": "crossover of the walks",
-    "before": "all three",
+    "without_settling": "settling of light operations after a change",
+    "before": "all four",
     "without_send": "`send` among the moves",
     "without_cycle": "`cycle`",
     "without_runs": "`runs`",
@@ -37,10 +38,10 @@ SECONDS = replace(metric("step_time"), pattern=".3g")
 TITLE = "Annealing: beside other searches, and what its parts bring"
 LEAD = """\
 Simulated seconds of one training step on K40s, lower is better, after equally many evaluated
-placements. Annealing with its layouts, its moves on the repeated structure of a graph and its
-crossover is ours: [docs/baselines.md](../docs/baselines.md) has what they are."""
+placements. Annealing with its layouts, its moves on the repeated structure of a graph, its
+crossover and its settling is ours: [docs/baselines.md](../docs/baselines.md) has what they are."""
 EQUAL_LEAD = """\
-Median over seeds, their interval or range [1]. `Before` is annealing without these three."""
+Median over seeds, their interval or range [1]. `Before` is annealing without these four."""
 PARTS_LEAD = """\
 Step time without a part over that with all of them, after 1,000 placements: above 1 the part
 helps; in square brackets the interval [2], bold where it leaves out 1. The last column is the

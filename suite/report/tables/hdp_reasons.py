@@ -28,7 +28,8 @@ WHAT = {
     "rate_overload": "+ the same; out of memory costs by what is missing, not -10",
     "rate_overload_batch": "+ both; advantages within the update",
     "rate_overload_batch_metis": "+ all three; 48 groups that start as METIS' partition",
-    "rate_overload_batch_metis_table": "+ all four; a table of logits beside the network's",
+    "rate_overload_batch_structure": "+ all three; 48 groups that start as the graph's structure",
+    "rate_overload_batch_structure_table": "+ all four; a table of logits beside the network's",
     "tuned": "`tuned`: all five; imitates the best, C = 4, no noise",
 }
 """Label in the grid -> what is changed."""
