@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from baselines.partitioning.parts import parts
 from planners.features.class_graph import ClassGraph
 from planners.gdp import GDP
-from planners.hdp_tuned import BatchBaseline
 from planners.nn.backend import tf
 from planners.nn.tensor import Tensor
+from planners.policy_gradient.batch_baseline import BatchBaseline
 from planners.policy_gradient.checks import check_counts, check_positive
 from planners.policy_gradient.rewards import Baseline, overload
 from suite.core.arrays import Floats, Ints

@@ -4,12 +4,12 @@ Not from a paper. Each change can be undone by its field; reports/hdp_reasons.md
 them brings. In that order: 48 groups that start as the modules of the graph's repeated structure
 instead of 256 that start at random; a learned table of logits beside the Placer's; running out of
 memory costs by what is missing instead of -10; Adam at 0.001 instead of 0.1; advantages within an
-update; the best placement so far is imitated.
+update; networks that have become certain start anew.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,17 @@ from planners.hdp import HDP, GroupEmbedding, Grouper, Grouping, JointPolicy, Pl
 from planners.nn.backend import tf
 from planners.nn.tensor import Tensor, Variable
 from planners.nn.weights import zeros
+from planners.policy_gradient.batch_baseline import BatchBaseline
 from planners.policy_gradient.checks import check_words
 from planners.policy_gradient.reinforce import Sample
 from planners.policy_gradient.rewards import Baseline, Credit, overload
-from suite.core.arrays import Bools, Floats, Ints
+from suite.core.arrays import Floats, Ints
 from suite.core.scores import Scores
 
 
 @dataclass(frozen=True)
 class HDPTuned(HDP):
-    """Groups start as a partition, memory costs by what is missing, the best is imitated."""
+    """Groups start as parts of the graph, memory costs by what is missing, searches start anew."""
 
     groups: int = 48
     """Groups offered to the Grouper; the paper has 256."""
@@ -56,9 +57,9 @@ class HDPTuned(HDP):
     advantage: str = "batch"
     """``batch``: difference to the mean of the update's samples, over their deviation; or
     ``difference``: to the moving average, as in the paper."""
-    imitation: float = 0.1
-    """Weight of the log-probability of the best placement so far in the objective; 0.3 makes it the
-    only one drawn within a hundred updates."""
+    certain: float = 0.05
+    """Mean entropy of a device's choice, in nats, below which both networks start anew: they would
+    draw the same placements again and again, and one search in five is certain of a slow one."""
     failing: str = "overload"
     """``overload``: -sqrt(step time), less what is missing on the fullest device, as a multiple of
     its memory, times ``overload_cost``: a placement that nearly fits is better than one that does
@@ -151,7 +152,7 @@ class _Placer(Placer):
 
 
 class _JointPolicy(JointPolicy):
-    """Imitates the best placement so far."""
+    """Starts anew when it is certain."""
 
     def __init__(
         self,
@@ -161,27 +162,13 @@ class _JointPolicy(JointPolicy):
         settings: HDPTuned,
     ) -> None:
         super().__init__(graph, grouper, placer, settings)
-        self.imitation = settings.imitation
+        self.certain, self.fresh = settings.certain, self.optimizer.state()
 
     def learn(
         self, sample: Sample, credit: Credit, best_choices: Ints, update: int
     ) -> dict[str, float]:
-        if self.imitation:
-            # The best placement's devices are learned for the groups as they are now: exact with
-            # fixed groups, close where the Grouper has a prior.
-            sample = replace(sample, chosen=np.concatenate([sample.chosen, best_choices[None]]))
-            credit = replace(credit, samples=np.append(credit.samples, self.imitation))
-        return super().learn(sample, credit, best_choices, update)
-
-
-class BatchBaseline(Baseline):
-    """Compares the placements of an update with each other."""
-
-    def weights(self, rewards: Floats, counted: Bools, before: float) -> Credit:
-        """Weight the samples by their difference to the mean, in standard deviations.
-
-        Their grouping has the difference of the mean to the average ``before``, within -1 and 1.
-        """
-        mean, spread = float(rewards[counted].mean()), float(rewards[counted].std()) + 1e-6
-        advantages = np.where(counted, rewards - mean, 0.0) / (spread * counted.sum())
-        return Credit(advantages, float(np.clip((mean - before) / spread, -1, 1)))
+        scalars = super().learn(sample, credit, best_choices, update)
+        anew = scalars["entropy"] < self.certain
+        if anew:
+            self.optimizer.restore(self.fresh)
+        return scalars | {"anew": float(anew)}

@@ -15,11 +15,12 @@ Numbers = NDArray[np.int64]
 
 
 def cut_modules(problem: Problem, structure: Structure, count: int) -> Numbers:
-    """int64[n_classes]: at most ``count`` groups, numbered from 0.
+    """int64[n_classes]: ``count`` groups, numbered from 0, or one a class where classes are fewer.
 
     They begin as the modules of the finest resolution that has no more, and the heaviest group is
     cut in two until they are as many: into what no product follows and all else, then along the
-    axis into an earlier and a later half. Work counts where it is fastest.
+    axis into an earlier and a later half, at last in the order of the graph. Work counts where it
+    is fastest.
     """
     seconds = problem.class_seconds.min(axis=1)
     fitting = [level for level in structure.modules if len(np.unique(level)) <= count]
@@ -29,11 +30,10 @@ def cut_modules(problem: Problem, structure: Structure, count: int) -> Numbers:
     heapq.heapify(heap)
     while heap and len(groups) < count:
         _, number = heapq.heappop(heap)
-        halves = _halved(groups[number], structure, seconds)
-        if halves is None:
+        if len(groups[number]) == 1:
             continue
-        groups[number] = halves[0]
-        groups.append(halves[1])
+        groups[number], rest = _halved(groups[number], structure, seconds)
+        groups.append(rest)
         for at in (number, len(groups) - 1):
             heapq.heappush(heap, (-float(seconds[groups[at]].sum()), at))
     group_of = np.zeros(problem.graph.n_classes, np.int64)
@@ -42,15 +42,15 @@ def cut_modules(problem: Problem, structure: Structure, count: int) -> Numbers:
     return group_of
 
 
-def _halved(
-    members: Numbers, structure: Structure, seconds: Floats
-) -> tuple[Numbers, Numbers] | None:
-    """Cut a group in two; None where nothing tells its classes apart."""
+def _halved(members: Numbers, structure: Structure, seconds: Floats) -> tuple[Numbers, Numbers]:
+    """Cut a group of several classes in two."""
     last = structure.last[members]
     if last.any() and not last.all():
         return members[~last], members[last]
     step = structure.step[members]
+    if step.min() == step.max():
+        step = np.arange(len(members))
     done = np.cumsum(np.bincount(step, seconds[members]))
     middle = int(np.searchsorted(done, done[-1] / 2, side="right"))
-    early = step < max(middle, int(step.min()) + 1)
-    return None if early.all() else (members[early], members[~early])
+    early = step < min(max(middle, int(step.min()) + 1), int(step.max()))
+    return members[early], members[~early]

@@ -27,7 +27,7 @@ ALIKE = {"carry": False, "dropout": 0.0, "steps": 100}
 """HSDAG's network is run once for so many placements: without what differs between them."""
 AS_RELEASED = ("hdp_tf_release", "hsdag_released")
 """Known not to learn (docs/planners.md)."""
-SLOWER = {"colocrl": 0.003, "rnn_based": 0.003, "post": 0.03, "post_tuned": 0.03}
+RATES = {"colocrl": 0.003, "hdp_tuned": 0.003, "rnn_based": 0.003, "post": 0.03, "post_tuned": 0.03}
 """Rates on so few operations, where each decides more than one of hundreds of groups does."""
 POLICIES = {
     "gdp": "planners.gdp",
@@ -51,7 +51,7 @@ def planner(name: str, **change: object) -> Placer:
 def test_finds_the_optimum_within_400_placements_from_five_seeds(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rate = SLOWER.get(name, placer_class(name).learning_rate)
+    rate = RATES.get(name, placer_class(name).learning_rate)
     problem = six_ops(cpu=None)
     judge = Simulator(problem)
     made = planner(name, learning_rate=rate, groups=64)
@@ -114,9 +114,24 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     told: list[float] = []
     search = Search(problem, Simulator(problem), 0)
     search.journal.listener = lambda progress: told.append(progress.scalars["reward"])
-    rate = {"hdp_tuned": 0.003}.get(name, placer_class(name).learning_rate)
+    rate = RATES.get(name, placer_class(name).learning_rate)
     planner(name, learning_rate=rate, updates=80, noise_updates=0).place(problem, search)
     assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_policy_that_is_certain_starts_anew() -> None:
+    problem, told = six_ops(), list[dict[str, float]]()
+    search = Search(problem, Simulator(problem), 0)
+    search.journal.listener = lambda progress: told.append(dict(progress.scalars))
+    planner("hdp_tuned", learning_rate=0.01, updates=60, certain=0.3).place(problem, search)
+    anew = [at for at, scalars in enumerate(told[:-1]) if scalars["anew"]]
+    assert anew
+    assert all(told[at]["entropy"] < 0.3 for at in anew)
+    # As undecided as at the start, but for the grouping that was drawn.
+    assert all(abs(told[at + 1]["entropy"] - told[0]["entropy"]) < 0.02 for at in anew)
+    calm = [scalars["entropy"] for scalars in told if not scalars["anew"]]
+    assert min(calm) >= 0.3
 
 
 @pytest.mark.usefixtures("uncompiled")

@@ -30,7 +30,7 @@ WHAT = {
     "rate_overload_batch_metis": "+ all three; 48 groups that start as METIS' partition",
     "rate_overload_batch_structure": "+ all three; 48 groups that start as the graph's structure",
     "rate_overload_batch_structure_table": "+ all four; a table of logits beside the network's",
-    "tuned": "`tuned`: all five; imitates the best, C = 4, no noise",
+    "tuned": "`tuned`: all five; starts anew when certain, C = 4, no noise",
 }
 """Label in the grid -> what is changed."""
 HEADER = (
