@@ -23,7 +23,6 @@ import rnnlm
 import tensorflow as tf
 import training
 import transfers
-from tensorflow.python.framework import op_def_registry
 
 VOCABULARY = 5000
 ROUNDS, WARM_UP, TRACES = 7, 2, 5
@@ -75,10 +74,10 @@ def without_inputs(graph_def):
 
 def without_news(graph_def):
     """Drop attributes that later versions of TensorFlow write beside the others."""
-    known = op_def_registry.get_registered_ops()
+    ops = tf.contrib.util.stripped_op_list_for_graph(graph_def).op
+    known = {op.name: {attr.name for attr in op.attr} for op in ops}
     for node in graph_def.node:
-        names = [attr.name for attr in known[node.op].attr]
-        for name in set(node.attr) - set(names):
+        for name in set(node.attr) - known[node.op]:
             if not name.startswith("_"):
                 del node.attr[name]
     return graph_def
