@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from baselines.local_search.patterns import MOVES
-from baselines.local_search.walk import Walk
+from baselines.local_search.walks import Walks
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -76,25 +76,25 @@ class Annealing:
         object.__setattr__(self, "patterns", tuple(self.patterns))
 
     def place(self, problem: Problem, search: Search) -> Placement:
-        """Return the fastest placement met that fits, or the last walk's end if none did.
+        """Return the fastest placement met that fits, or the one that lacks least if none did.
 
         Raises BudgetExhausted when the budget does not allow the starting points, NativeCrash when
         METIS fails at the groups.
         """
         if not problem.graph.n_classes or problem.machine.n_devices == 1:
             return Placement.of_classes(problem, np.zeros(problem.graph.n_classes, np.int64))
-        walk = self.walk(problem, search)
-        starts = walk.starts()
+        walks = self.walks_of(problem, search)
+        starts = walks.starts()
         try:
-            walk.anneal(starts)
+            walks.anneal(starts)
         except BudgetExhausted:
             search.note(budget="ended in a walk")
         finally:
-            search.note(traces=walk.tracer.traces)
+            search.note(traces=walks.tracer.traces)
         if search.best is not None:
             return search.best
-        return Placement.of_classes(problem, walk.moves.fitted(walk.current))
+        return Placement.of_classes(problem, walks.moves.fitted(walks.cheapest[1]))
 
-    def walk(self, problem: Problem, search: Search) -> Walk:
+    def walks_of(self, problem: Problem, search: Search) -> Walks:
         """The walks of one search."""
-        return Walk(self, problem, search)
+        return Walks(self, problem, search)

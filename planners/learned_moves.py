@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from baselines.annealing import Annealing
 from baselines.local_search.walk import Classes, Walk
+from baselines.local_search.walks import Walks
 from planners.features.moves import FEATURES, Surroundings
 from planners.nn.backend import tf
 from planners.nn.optimizer import Optimizer
@@ -73,14 +74,14 @@ class LearnedMoves(Annealing):
         check_counts(self, "drawn", "patience", "width", "rounds", "epochs")
         check_positive(self, "learning_rate")
 
-    def walk(self, problem: Problem, search: Search) -> Walk:
+    def walks_of(self, problem: Problem, search: Search) -> Walks:
         """Return walks that follow the policy.
 
         Raises NativeCrash when METIS fails at the groups, InputError for a file that is no policy
         of this planner.
         """
         ranking = Ranking.load(self.policy) if self.policy else None
-        return LearnedWalk(self, problem, search, ranking)
+        return LearnedWalks(self, problem, search, ranking)
 
     def train(self, training: Training) -> Learned:
         """Search on all graphs, and learn from all that was evaluated, in rounds.
@@ -106,7 +107,7 @@ class LearnedMoves(Annealing):
         return fitted(self, features, gains, np.random.default_rng(seed))
 
 
-class LearnedWalk(Walk):
+class LearnedWalks(Walks):
     """Walks whose neighbours are the most promising of many."""
 
     def __init__(
@@ -126,27 +127,38 @@ class LearnedWalk(Walk):
         self.many, self.patience = settings.drawn, settings.patience
         self.surroundings = Surroundings(problem)
         self.features, self.gains = list[Floats](), list[Floats]()
+        """Of all that the walks had judged."""
+
+    def walk(
+        self, cost: float, row: Classes, others: Classes, heat: float, rng: np.random.Generator
+    ) -> Walk:
+        """One walk of this search."""
+        return LearnedWalk(self, cost, row, others, heat, rng)
+
+
+class LearnedWalk(Walk):
+    """A walk whose neighbours are the most promising of many."""
+
+    walks: LearnedWalks
 
     def look(self, times: Timeline) -> None:
         """See what could be better, and what changes are compared with."""
         super().look(times)
         current = self._fitted(self.current)
-        self.step, self._known = self.surroundings.step(times, current), {_name(current)}
+        self.step, self._known = self.walks.surroundings.step(times, current), {_name(current)}
         self._in_vain = 0
 
     def neighbours(self) -> Classes:
         """The most promising changes that were not tried since the last that was accepted."""
-        settings, rng = self.settings, self.search.rng
-        trust = (1 - self.explored) / (1 + self._in_vain / self.patience)
-        ranked = self.ranking is not None and rng.random() < trust
-        count = self.many if ranked else self.batch
-        rows = self.moves.neighbours(self.current, count, settings.guided, self.chain, rng)
-        rows = self._fitted(rows)
+        walks, ranking = self.walks, self.walks.ranking
+        trust = (1 - walks.explored) / (1 + self._in_vain / walks.patience)
+        ranked = ranking is not None and self.rng.random() < trust
+        rows = self._fitted(self.drawn(walks.many if ranked else walks.batch))
         new = np.flatnonzero([_name(row) not in self._known for row in rows])
         rows = rows[new] if len(new) else rows
-        found = self.surroundings.features(self.step, rows)
-        if self.ranking is not None and ranked:
-            best = np.argsort(-self.ranking(found), kind="stable")[: self.batch]
+        found = walks.surroundings.features(self.step, rows)
+        if ranking is not None and ranked:
+            best = np.argsort(-ranking(found), kind="stable")[: walks.batch]
             rows, found = rows[best], found[best]
         self.tried, self._in_vain = found, self._in_vain + len(rows)
         self._known |= {_name(row) for row in rows}
@@ -154,14 +166,13 @@ class LearnedWalk(Walk):
 
     def _fitted(self, rows: Classes) -> Classes:
         """The same with every class where it can run."""
-        return np.asarray(self.moves.fitted(rows), np.int64)
+        return np.asarray(self.walks.moves.fitted(rows), np.int64)
 
-    def judged(self, rows: Classes, most: float) -> Floats:
-        """Seconds that changes cost, float64[rows]; what they were and brought is kept."""
-        costs = super().judged(rows, most)
-        self.features.append(self.tried)
-        self.gains.append(np.maximum(0.0, 1 - costs / self.cost))
-        return costs
+    def judged(self, rows: Classes, costs: Floats, most: float) -> None:
+        """Go to the best, or not; what the changes were and brought is kept."""
+        self.walks.features.append(self.tried)
+        self.walks.gains.append(np.maximum(0.0, 1 - costs / self.cost))
+        super().judged(rows, costs, most)
 
 
 def _name(row: Classes) -> bytes:
@@ -187,15 +198,15 @@ class Seen:
         """
         share = self.search.remaining / (self.settings.rounds - self.rounds)
         inner = self.search.inner(int(self.search.rng.integers(2**31)), share)
-        walk = LearnedWalk(self.settings, inner.problem, inner, ranking, explored=0.5)
-        starts = walk.starts()
+        walks = LearnedWalks(self.settings, inner.problem, inner, ranking, explored=0.5)
+        starts = walks.starts()
         with suppress(BudgetExhausted):
-            walk.anneal(starts)
+            walks.anneal(starts)
         self.search.count(inner)
-        self.features += walk.features
-        self.gains += walk.gains
+        self.features += walks.features
+        self.gains += walks.gains
         self.rounds += 1
-        self.search.log(self.rounds, cost=walk.cost)
+        self.search.log(self.rounds, cost=walks.cheapest[0])
 
     def save(self) -> None:
         """Hand what was tried to the search's checkpoint."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.structure.cut import cut_modules
-from baselines.structure.find import find_structure
+from baselines.structure.cut import cut_structure
 from planners.features.class_graph import ClassGraph
 from planners.post import Post
 
@@ -29,5 +28,4 @@ class PostTuned(Post):
         """The group of each class, int64[classes]; NativeCrash when METIS fails."""
         if not self.groups:
             return super().grouping(graph, rng)
-        structure = find_structure(graph.problem, int(rng.integers(2**31)))
-        return cut_modules(graph.problem, structure, self.groups)
+        return cut_structure(graph.problem, self.groups, rng)

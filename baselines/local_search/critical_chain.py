@@ -83,12 +83,9 @@ class Tracer:
 
 def _previous(times: Timeline) -> NDArray[np.int64]:
     """int64[ops]: what the device did just before each operation, -1 for nothing."""
-    order = np.lexsort((times.start, times.devices))
-    previous = np.full(len(order), -1, np.int64)
-    here = times.devices[order]
-    follows = here[1:] == here[:-1]
-    previous[order[1:][follows]] = order[:-1][follows]
-    return previous
+    # Operations start nearly in the order of their numbers, for which this sort is the fastest.
+    order = np.argsort(times.start, kind="stable")
+    return _before(order, times.devices, times.problem.machine.n_devices)
 
 
 def _arrivals(times: Timeline) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
@@ -97,6 +94,16 @@ def _arrivals(times: Timeline) -> tuple[NDArray[np.int64], NDArray[np.int64], in
     keys = times.tensor.astype(np.int64) * count + times.target
     order = np.argsort(keys)
     return keys[order], times.arrived[order], count
+
+
+@kernel
+def _before(order: Ints, devices: Ints, count: int) -> Links:
+    """int64[ops]: the operation before each one, int64[ops] in order, on its device, or -1."""
+    previous, last = np.empty(len(order), np.int64), np.full(count, -1, np.int64)
+    for op in order:
+        previous[op] = last[devices[op]]
+        last[devices[op]] = op
+    return previous
 
 
 @kernel

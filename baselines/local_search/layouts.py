@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,9 +44,9 @@ class Layout:
 class Layouts:
     """Layouts of one problem's modules: drawn, varied, and as class devices."""
 
-    def __init__(self, problem: Problem, structure: Structure) -> None:
+    def __init__(self, problem: Problem, structure: Structure, settling: Settling) -> None:
         """Weigh the modules by the time their operations take where they are fastest."""
-        self.structure, self._settling = structure, Settling(problem)
+        self.structure, self._settling = structure, settling
         everywhere = range(problem.machine.n_devices)
         self.devices = np.array(problem.machine.accelerators or everywhere, np.int64)
         seconds = problem.class_seconds[:, self.devices].min(axis=1)
@@ -58,7 +58,7 @@ class Layouts:
 
     def vary(self, layout: Layout, rng: np.random.Generator) -> Layout:
         """Draw one or two things of a layout anew."""
-        names = rng.permutation([field.name for field in fields(Layout)])
+        names = rng.permutation(list(_DRAWN))
         some = names[: int(rng.integers(1, 3))].tolist()
         return replace(layout, **{name: _DRAWN[name](self, rng) for name in some})
 

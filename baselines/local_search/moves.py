@@ -21,6 +21,8 @@ SIZES = (8, 16, 32, 64, 128, 256, 512, 1024)
 BY_TYPE = (1, 8, 16, 32, 64, 128)
 """Numbers of parts whose operations of one type may move as one: all weight gradients of a block,
 say, which no partition into neighbours has together."""
+ATTEMPTS = 8
+"""Changes drawn at most for one that is none of those known: one in five leaves all as it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,7 @@ class Moves:
         self,
         problem: Problem,
         groupings: list[Grouping],
+        settling: Settling,
         patterns: Patterns | None = None,
         patterned: float = 0.0,
         crossed: float = 0.0,
@@ -65,21 +68,23 @@ class Moves:
         After a share ``settled`` of the changes light operations follow.
         """
         self.problem, self.groupings = problem, groupings
-        self.others = np.zeros((0, problem.graph.n_classes), np.int64)
-        """int64[n, n_classes]: placements that parts may be taken over from."""
         self._crossed = crossed
-        self._settling, self._settled = Settling(problem), settled
+        self._settling, self._settled = settling, settled
         self._patterns, self._patterned = patterns, patterned
         self._fussy = np.flatnonzero(~problem.allowed.all(axis=1))
         self._allowed = problem.allowed[self._fussy]
         self._fallback = np.argmax(self._allowed, axis=1)
         self._devices = problem.machine.n_devices
+        # Odd numbers, so that no class counts for nothing; overflow does no harm.
+        some = np.random.default_rng(0).integers(2**62, size=problem.graph.n_classes)
+        self._weights = 2 * some + 1
 
     @classmethod
     def of(
         cls,
         problem: Problem,
         rng: np.random.Generator,
+        settling: Settling,
         patterns: Patterns | None = None,
         patterned: float = 0.0,
         crossed: float = 0.0,
@@ -94,7 +99,7 @@ class Moves:
         typed = [cut[n] * (int(kinds.max()) + 1) + kinds for n in BY_TYPE if n in cut]
         local = [cut[n] for n in SIZES if n in cut]
         groupings = [Grouping.of(keys) for keys in (*local, np.arange(classes), *typed)]
-        return cls(problem, groupings, patterns, patterned, crossed, settled)
+        return cls(problem, groupings, settling, patterns, patterned, crossed, settled)
 
     def random(self, rng: np.random.Generator) -> Devices:
         """Put every part of a coarse grouping on a device at random: int64[n_classes]."""
@@ -103,21 +108,54 @@ class Moves:
         return np.asarray(devices[group_of], np.int64)
 
     def neighbours(
-        self, current: Devices, count: int, guided: float, chain: Chain, rng: np.random.Generator
+        self,
+        current: Devices,
+        count: int,
+        guided: float,
+        chain: Chain,
+        others: Devices,
+        known: set[int],
+        rng: np.random.Generator,
     ) -> Devices:
         """Draw ``count`` changes of ``current``, int64[count, n_classes].
 
-        A share ``guided`` of the moves shortens a link of the critical chain.
+        A share ``guided`` of the moves shortens a link of the critical chain. Parts may be taken
+        over from the placements ``others``, int64[n, n_classes]. What is ``known``, by its
+        :meth:`name`, is drawn again if need be; what is returned becomes known.
         """
         drawn = np.repeat(current[None], count, axis=0)
         for row in drawn:
-            for _ in range(1 if rng.random() < 0.7 else 2):
-                self._move(row, guided, chain, rng)
-            if rng.random() < self._settled:
-                row[:] = self._settling.settled(row, np.flatnonzero(row != current))
+            for _ in range(ATTEMPTS):
+                row[:] = current
+                self._change(row, guided, chain, others, rng)
+                name = self.name(row)
+                if name not in known:
+                    break
+            known.add(name)
         return drawn
 
-    def _move(self, row: Devices, guided: float, chain: Chain, rng: np.random.Generator) -> None:
+    def name(self, row: Devices) -> int:
+        """A number by which placements, int64[n_classes], are told apart."""
+        return int(row @ self._weights)
+
+    def _change(
+        self, row: Devices, guided: float, chain: Chain, others: Devices, rng: np.random.Generator
+    ) -> None:
+        """Make one move or two; light operations may follow."""
+        before = row.copy()
+        for _ in range(1 if rng.random() < 0.7 else 2):
+            self._move(row, guided, chain, others, rng)
+        if rng.random() < self._settled:
+            row[:] = self._settling.settled(row, np.flatnonzero(row != before))
+
+    def _move(
+        self,
+        row: Devices,
+        guided: float,
+        chain: Chain,
+        others: Devices,
+        rng: np.random.Generator,
+    ) -> None:
         """Put a class and its companions elsewhere, or where another placement has them."""
         if len(chain.earlier) and rng.random() < guided:
             move = self._along(row, chain, rng)
@@ -127,8 +165,8 @@ class Moves:
         patterns = self._patterns
         if patterns is not None and rng.random() >= self._patterned:
             patterns = None
-        if len(self.others) and rng.random() < self._crossed:
-            other = self.others[rng.integers(len(self.others))]
+        if len(others) and rng.random() < self._crossed:
+            other = others[rng.integers(len(others))]
             part = patterns.part(move.member, rng) if patterns else self._group(move.member, rng)
             row[part] = other[part]
         elif patterns is not None:

@@ -7,11 +7,16 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.structure.find import Structure
+from baselines.structure.find import Structure, find_structure
 from suite.core.arrays import Floats
 from suite.core.problem import Problem
 
 Numbers = NDArray[np.int64]
+
+
+def cut_structure(problem: Problem, count: int, rng: np.random.Generator) -> Numbers:
+    """Find the structure, and cut its modules: see :func:`cut_modules`."""
+    return cut_modules(problem, find_structure(problem, int(rng.integers(2**31))), count)
 
 
 def cut_modules(problem: Problem, structure: Structure, count: int) -> Numbers:

@@ -153,6 +153,17 @@ class OpGraph:
         return csr(self.colocation, np.arange(self.n_ops), self.n_classes)
 
     @cached_property
+    def cpu_only(self) -> NDArray[np.int64]:
+        """int64[...]: the operations that have no GPU kernel, in order."""
+        return np.flatnonzero(~self.gpu_kernel)
+
+    @cached_property
+    def leader_of(self) -> NDArray[np.int32]:
+        """int32[ops]: the first operation of each operation's class."""
+        offsets, ops = self.classes
+        return np.asarray(ops[offsets[:-1]][self.colocation], np.int32)
+
+    @cached_property
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """One entry per (tensor, consumer): (tensor int32[edges], consumer int32[edges])."""
         counts = np.diff(self.consumer_offsets)

@@ -71,22 +71,22 @@ def check_devices(problem: Problem, devices: Ints) -> None:
         raise InputError(
             f"a placement of {graph.name} needs {graph.n_ops} devices, not {devices.shape}"
         )
-    for op in np.flatnonzero((devices < 0) | (devices >= machine.n_devices))[:1]:
+    if devices.size and (devices.min() < 0 or devices.max() >= machine.n_devices):
+        op = int(np.argmax((devices < 0) | (devices >= machine.n_devices)))
         raise InputError(
             f"operation {graph.op_names[op]!r} is on device {devices[op]}, but {machine.name} has"
             f" devices 0..{machine.n_devices - 1}"
         )
     is_gpu = np.zeros(machine.n_devices, np.bool_)
     is_gpu[list(machine.gpus)] = True
-    for op in np.flatnonzero(is_gpu[devices] & ~graph.gpu_kernel)[:1]:
+    for at in np.flatnonzero(is_gpu[devices[graph.cpu_only]])[:1]:
+        op = int(graph.cpu_only[at])
         raise InputError(
             f"operation {graph.op_names[op]!r} ({graph.op_types[op]}) has no GPU kernel but is on"
             f" {machine.devices[devices[op]].name}; put it on a CPU"
         )
-    leaders = graph.classes[1][graph.classes[0][:-1]]
-    split = devices != devices[leaders[graph.colocation]]
-    for op in np.flatnonzero(split)[:1]:
-        leader = leaders[graph.colocation[op]]
+    for op in np.flatnonzero(devices != devices[graph.leader_of])[:1]:
+        leader = graph.leader_of[op]
         raise InputError(
             f"operations {graph.op_names[leader]!r} and {graph.op_names[op]!r} must share a device"
             f" but are on {machine.devices[devices[leader]].name} and"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from suite.core.arrays import Floats, Ints
 from suite.core.problem import Problem
 from suite.simulator.compiled.judge import Simulator
+from suite.simulator.compiled.state import Work
 from suite.simulator.result import StepResult
 from suite.simulator.semantics import PLACEBENCH, Semantics
 from suite.simulator.sequential.judge import SequentialSimulator
@@ -109,21 +111,18 @@ def _in_turn(simulator: SequentialSimulator, devices: Ints) -> Timeline:
 def record(simulator: Simulator, devices: Ints) -> Timeline:
     """Simulate one placement, int[ops], with a simulator that is there, and keep all times."""
     devices = np.asarray(devices, np.int32)
-    result, w, n = simulator.record(devices)
     flat = simulator.layout.graph
     duration = flat.duration[np.arange(len(devices)), flat.kind[devices]]
-    times = (w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy())
-    return Timeline(
-        simulator.problem,
-        devices,
-        result,
-        w.op_start.copy(),
-        w.op_start + duration,
-        w.tensor[:n].copy(),
-        w.source[:n].copy(),
-        w.target[:n].copy(),
-        *times,
-    )
+
+    def keep(w: Work, n: int) -> Callable[[StepResult], Timeline]:
+        start = w.op_start.copy()
+        sent = w.tensor[:n].copy(), w.source[:n].copy(), w.target[:n].copy()
+        times = w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy()
+        about = start, start + duration, *sent, *times
+        return lambda result: Timeline(simulator.problem, devices, result, *about)
+
+    result, made = simulator.record(devices, keep)
+    return made(result)
 
 
 def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:

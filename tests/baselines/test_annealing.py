@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from six_ops import every_placement, six_ops
+from unrolled import problem_of
 
 from baselines.annealing import Annealing
 from baselines.local_search.critical_chain import Chain, Tracer
 from baselines.local_search.moves import Grouping, Moves
+from baselines.local_search.settling import Settling
 from suite.core.arrays import Ints
+from suite.core.cores import Share
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.problem import Problem
 from suite.core.scores import Scores
@@ -54,15 +57,34 @@ def test_groups_move_with_their_companions() -> None:
 
 
 def test_moves_change_one_group_to_one_device() -> None:
-    moves = Moves(six_ops(), [Grouping.of(np.array([0, 0, 0, 1, 1, 1]))])
+    problem = six_ops()
+    grouping = Grouping.of(np.array([0, 0, 0, 1, 1, 1]))
+    moves = Moves(problem, [grouping], Settling(problem))
     none = np.zeros(0, np.int64)
     chain = Chain(none, none, none.astype(bool), none.astype(float))
     current = np.array([1, 1, 2, 0, 0, 0])
-    drawn = moves.neighbours(current, 200, 0.5, chain, np.random.default_rng(0))
+    nobody, rng = np.zeros((0, 6), np.int64), np.random.default_rng(0)
+    drawn = np.concatenate(
+        [moves.neighbours(current, 1, 0.5, chain, nobody, set(), rng) for _ in range(200)]
+    )
     assert set(drawn.ravel()) == {0, 1, 2}
     once = drawn[((drawn != current).sum(axis=1) <= 3)]
     assert len(once) > 100
     assert (once != current).any(axis=1).mean() > 0.9
+
+
+def test_no_change_is_tried_twice() -> None:
+    problem = six_ops()
+    grouping = Grouping.of(np.array([0, 0, 0, 1, 1, 1]))
+    moves = Moves(problem, [grouping], Settling(problem))
+    none = np.zeros(0, np.int64)
+    chain = Chain(none, none, none.astype(bool), none.astype(float))
+    current = np.array([1, 1, 2, 0, 0, 0])
+    known, rng = {moves.name(current)}, np.random.default_rng(0)
+    nobody = np.zeros((0, 6), np.int64)
+    drawn = [moves.neighbours(current, 2, 0.5, chain, nobody, known, rng) for _ in range(2)]
+    rows = {tuple(row) for row in np.concatenate([current[None], *drawn]).tolist()}
+    assert len(rows) == len(known) == 5
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -150,3 +172,15 @@ def test_refuses_nonsense_and_too_small_a_budget() -> None:
         Annealing(batch=0)
     with pytest.raises(BudgetExhausted):
         Annealing().place(problem, Search(problem, Simulator(problem), max_evaluations=1))
+
+
+def test_what_a_search_finds_does_not_depend_on_how_many_cores_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem, found = problem_of(2), []
+    for share in (Share(workers=1, threads=2), Share(workers=2, threads=1)):
+        monkeypatch.setattr("suite.core.cores._mine", share)
+        search = Search(problem, Simulator(problem), 0, max_evaluations=1500)
+        placement = Annealing(starts=("gpu_only",)).place(problem, search)
+        found.append((placement.hash, [(number, best) for number, _, best in search.history]))
+    assert found[0] == found[1]

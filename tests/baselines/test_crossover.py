@@ -15,6 +15,7 @@ from baselines.annealing import Annealing
 from baselines.local_search.critical_chain import Chain
 from baselines.local_search.crossover import Crossover
 from baselines.local_search.moves import Grouping, Moves
+from baselines.local_search.settling import Settling
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
@@ -79,13 +80,16 @@ def test_a_mirror_image_is_renamed_to_the_placement_itself() -> None:
 
 def test_a_part_is_taken_over_as_another_placement_has_it() -> None:
     grouping = Grouping.of(np.array([0, 0, 0, 1, 1, 1]))
-    moves = Moves(six_ops(), [grouping], crossed=1.0)
+    problem = six_ops()
+    moves = Moves(problem, [grouping], Settling(problem), crossed=1.0)
     none = np.zeros(0, np.int64)
     chain = Chain(none, none, none.astype(bool), none.astype(float))
     current, other = np.array([1, 1, 1, 1, 1, 1]), np.array([1, 2, 0, 2, 0, 2])
-    moves.others = other[None]
-    drawn = moves.neighbours(current, 100, 0.0, chain, np.random.default_rng(0))
-    made = {tuple(row.tolist()) for row in drawn}
+    rng, others = np.random.default_rng(0), other[None]
+    made = {
+        tuple(moves.neighbours(current, 1, 0.0, chain, others, set(), rng)[0].tolist())
+        for _ in range(100)
+    }
     assert made == {(1, 2, 0, 1, 1, 1), (1, 1, 1, 2, 0, 2), (1, 2, 0, 2, 0, 2)}
 
 
@@ -95,7 +99,7 @@ def test_a_part_is_taken_over_as_another_placement_has_it() -> None:
 def test_more_walks_where_there_are_evaluations_for_them(evaluations: int, walks: int) -> None:
     problem = six_ops()
     search = Search(problem, Simulator(problem), 0, max_evaluations=evaluations)
-    assert len(Annealing().walk(problem, search).starts()) == walks
+    assert len(Annealing().walks_of(problem, search).starts()) == walks
 
 
 def test_where_seconds_are_the_budget_their_evaluations_count() -> None:
@@ -110,7 +114,7 @@ def test_where_seconds_are_the_budget_their_evaluations_count() -> None:
     # thousand seconds have enough for all.
     for seconds, least, most in ((4.0, 1, 2), (2000.0, 32, 32)):
         search = Search(problem, slow, 0, max_seconds=seconds)
-        walks = Annealing(starts=("gpu_only",)).walk(problem, search).starts()
+        walks = Annealing(starts=("gpu_only",)).walks_of(problem, search).starts()
         assert least <= len(walks) <= most
 
 

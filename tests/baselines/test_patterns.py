@@ -102,7 +102,7 @@ def test_exchange_send_and_border() -> None:
 
 def test_layouts_use_accelerators_and_keep_modules_together_unless_dealt_out() -> None:
     problem = problem_of(4)
-    layouts = Layouts(problem, find_structure(problem))
+    layouts = Layouts(problem, find_structure(problem), Settling(problem))
     rngs = [np.random.default_rng(seed) for seed in range(DRAWS)]
     rows = [layouts.laid(layouts.draw(rng)) for rng in rngs]
     heavy = np.setdiff1d(np.arange(problem.graph.n_classes), Settling(problem).light)
@@ -117,7 +117,10 @@ def test_layouts_use_accelerators_and_keep_modules_together_unless_dealt_out() -
 
 def test_a_varied_layout_differs_in_one_thing_or_two() -> None:
     problem = problem_of(4)
-    layouts, rng = Layouts(problem, find_structure(problem)), np.random.default_rng(0)
+    layouts, rng = (
+        Layouts(problem, find_structure(problem), Settling(problem)),
+        np.random.default_rng(0),
+    )
     changed = set()
     for _ in range(DRAWS):
         layout = layouts.draw(rng)
@@ -133,12 +136,12 @@ def test_a_varied_layout_differs_in_one_thing_or_two() -> None:
 def test_a_search_judges_hardly_a_layout_twice_and_varies_the_fastest() -> None:
     problem = problem_of(4)
     search = Search(problem, Simulator(problem), 0, max_evaluations=400)
-    pairs = Annealing(starts=(), walks=1).walk(problem, search).starts()
+    pairs = Annealing(starts=(), walks=1).walks_of(problem, search).starts()
     assert len(pairs) == 1
     assert search.evaluations == 40
-    walk = Annealing(starts=(), walks=1000).walk(problem, search)
-    laid = walk._laid_out()
-    assert len(laid) == walk.drawn == 36
+    walks = Annealing(starts=(), walks=1000).walks_of(problem, search)
+    laid = walks._laid_out()
+    assert len(laid) == walks.drawn == 36
     assert len({row.tobytes() for _, row in laid}) > 0.9 * len(laid)
     costs = [cost for cost, _ in laid]
     half = len(costs) // 2

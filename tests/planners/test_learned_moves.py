@@ -251,10 +251,11 @@ def test_the_same_seed_gives_the_same_placement(file: Path) -> None:
 def test_what_was_tried_is_not_tried_again(file: Path) -> None:
     problem = six_ops()
     planner = LearnedMoves(starts=(), layouts=0, patience=10**9, policy=str(file))
-    walk = planner.walk(problem, Search(problem, Simulator(problem), 0, max_evaluations=60))
-    walk.starts()
-    walk.look(walk.tracer.times(walk.moves.placed(walk.current[None])[0]))
-    tried = [walk.neighbours()[0].tobytes() for _ in range(15)]
+    search = Search(problem, Simulator(problem), 0, max_evaluations=60)
+    walks = planner.walks_of(problem, search)
+    [start, *_], nobody = walks.starts(), np.zeros((0, 6), np.int64)
+    walk = walks.walk(*start, nobody, 0.0, search.rng)
+    tried = [walk.propose()[0].tobytes() for _ in range(15)]
     assert len({walk.current.tobytes(), *tried}) == 16
 
 

@@ -118,7 +118,7 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     # Without starting anew, which undoes what was learned.
     calm = planner(name, learning_rate=rate, updates=80, noise_updates=0, certain=0.0)
     calm.place(problem, search)
-    assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
+    assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.15
 
 
 @pytest.mark.usefixtures("uncompiled")

@@ -29,10 +29,11 @@ WHAT = {
     "rate_0_001": "+ Adam's epsilon 1e-8 and rate 0.001, not 0.1",
     "rate_overload": "+ the same; out of memory costs by what is missing, not -10",
     "rate_overload_batch": "+ both; advantages within the update",
-    "rate_overload_batch_metis": "+ all three; 48 groups that start as METIS' partition",
-    "rate_overload_batch_structure": "+ all three; 48 groups that start as the graph's structure",
+    "rate_overload_batch_metis": "+ all three; 32 groups that start as METIS' partition",
+    "rate_overload_batch_structure": "+ all three; 32 groups that start as the graph's structure",
     "rate_overload_batch_structure_table": "+ all four; a table of logits beside the network's",
-    "tuned": "`tuned`: all five; imitates the best, starts anew when certain, C = 4, no noise",
+    "rate_overload_batch_structure_table_start": "+ all five; fast devices have a head start in it",
+    "tuned": "`tuned`: all six; imitates the best, starts anew when certain, C = 4, no noise",
 }
 """Label in the grid -> what is changed."""
 HEADER = (

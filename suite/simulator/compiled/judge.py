@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import queue
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ from suite.simulator.compiled.rules import rules_of
 from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work, workspace
 from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
 from suite.simulator.semantics import PLACEBENCH, Semantics
+
+Kept = TypeVar("Kept")
 
 
 @cache
@@ -64,25 +68,33 @@ class Simulator:
 
     def run(self, devices: Ints) -> StepResult:
         """Simulate one placement, int[ops]."""
-        return self.record(devices)[0]
+        return self.record(devices, lambda w, requests: None)[0]
 
-    def record(self, devices: Ints) -> tuple[StepResult, Work, int]:
-        """Simulate one placement: (result, scratch with all times, number of transfers)."""
-        w, totals = self._scratch()
+    def record(self, devices: Ints, keep: Callable[[Work, int], Kept]) -> tuple[StepResult, Kept]:
+        """Simulate one placement; ``keep`` copies what it wants of all times.
+
+        It is given the scratch memory, which the next simulation overwrites, and the number of
+        transfers.
+        """
+        w, totals = scratch = self._scratch()
         rows = _writable(devices)
         end, requests = self._kernels.simulate(self.layout, w, totals, rows, 0)
-        return self._result(int(end), totals), w, int(requests)
+        found = self._result(int(end), totals), keep(w, int(requests))
+        self._spare.put(scratch)
+        return found
 
     def _result(self, end: int, totals: Totals) -> StepResult:
         oom = self.semantics.full(totals.peak, self.problem.machine.memory)
-        return StepResult(end, totals.busy, totals.peak, totals.moved, oom)
+        return StepResult(end, totals.busy.copy(), totals.peak.copy(), totals.moved.copy(), oom)
 
     def run_until(self, devices: Ints, deadline: int) -> StepResult | TooLong:
         """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
-        w, totals = self._scratch()
+        w, totals = scratch = self._scratch()
         rows = _writable(devices)
         end, _ = self._timed.simulate(self.layout, w, totals, rows, deadline)
-        return TooLong(deadline, int(-end)) if end < 0 else self._result(int(end), totals)
+        found = TooLong(deadline, int(-end)) if end < 0 else self._result(int(end), totals)
+        self._spare.put(scratch)
+        return found
 
     def __call__(self, devices: Ints) -> Scores:
         """Simulate a batch, int[batch, ops], on all cores."""

@@ -1,0 +1,258 @@
+"""One search's walks: where they start, and how they share the budget and the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from baselines.local_search.critical_chain import Tracer
+from baselines.local_search.crossover import Crossover
+from baselines.local_search.layouts import Layout, Layouts
+from baselines.local_search.moves import Moves
+from baselines.local_search.patterns import Patterns
+from baselines.local_search.settling import Settling
+from baselines.local_search.walk import Classes, Walk
+from baselines.structure.find import find_structure
+from suite.core.arrays import Floats
+from suite.core.cores import my_share
+from suite.core.errors import BudgetExhausted, Unsupported
+from suite.core.problem import Problem
+from suite.search.placer import Search
+from suite.search.registry import make_placer
+from suite.search.subprocess_call import NativeCrash
+
+if TYPE_CHECKING:
+    from baselines.annealing import Annealing
+
+DEFAULT = 4000
+"""Placements evaluated by a search without any budget."""
+FOR_EACH = 125
+"""Evaluations for each walk of the first round, and for each neighbour judged at a time: fewer come
+to no depth. Measured: docs/baselines.md."""
+SEVERAL = 8
+"""Walks of the first round, until there are ENOUGH evaluations for each of more."""
+ENOUGH = 500
+FAVOURED = 4
+"""Mean rank, from 1, of the layouts that are varied."""
+ATTEMPTS = 4
+"""Layouts drawn at most for one that was not judged before."""
+AT_ONCE = 8
+"""Starting points judged at a time: as few as this, so that a large graph's do not fill memory."""
+
+Start = tuple[float, Classes]
+"""What a placement costs, in seconds, and its class devices."""
+
+
+class Walks:
+    """The state of one search."""
+
+    def __init__(self, settings: Annealing, problem: Problem, search: Search) -> None:
+        """Prepare the moves. NativeCrash when METIS fails at the groups."""
+        self.settings, self.problem, self.search = settings, problem, search
+        self.tracer = Tracer(problem, search.judge)
+        endless = search.max_seconds is None and search.max_evaluations is None
+        asked = settings.evaluations or (DEFAULT if endless else np.inf)
+        self.total = min(asked, search.remaining)
+        self._divide(self.total)
+        self.drawn = int(min(settings.layouts, self.total / 10))
+        settling = Settling(problem)
+        structure = find_structure(problem) if settings.patterns or self.drawn else None
+        self.layouts = Layouts(problem, structure, settling) if structure else None
+        devices = problem.machine.n_devices
+        kinds = settings.patterns
+        patterns = Patterns(structure, devices, kinds) if structure and kinds else None
+        shares = settings.patterned, settings.crossed, settings.settled
+        self.moves = Moves.of(problem, search.rng, settling, patterns, *shares)
+        self.crossover = Crossover(problem)
+        self.cheapest: Start = np.inf, np.zeros(problem.graph.n_classes, np.int64)
+        """The cheapest placement so far, which may lack memory."""
+
+    def _divide(self, evaluations: float) -> None:
+        """Choose how many walks share so many evaluations, and how many neighbours a step has."""
+        settings, most = self.settings, max(1, evaluations / FOR_EACH)
+        self.count = int(min(settings.walks, max(min(SEVERAL, most), evaluations / ENOUGH)))
+        self.batch = int(min(settings.batch, most))
+
+    def starts(self) -> list[Start]:
+        """What to start from: the cheapest of answers, layouts, random parts.
+
+        Raises BudgetExhausted when the budget does not allow to judge them.
+        """
+        settings, rng = self.settings, self.search.rng
+        found = [start for name in settings.starts for start in self._answer(name)]
+        found += [self.moves.random(rng) for _ in range(self.count - len(found) - self.drawn)]
+        begun = self.search.elapsed
+        starts = self._with_costs(found) + self._laid_out()
+        if self.search.max_seconds is not None:
+            # Only now is known how many evaluations the seconds may allow.
+            now = self.search.elapsed
+            pace = len(starts) / max(now - begun, 1e-9)
+            self._divide(min(self.total, pace * (self.search.max_seconds - now)))
+        return _cheapest(starts)[: self.count]
+
+    def _with_costs(self, rows: list[Classes]) -> list[Start]:
+        """Judge placements, int64[n_classes] each."""
+        starts: list[Start] = []
+        for first in range(0, len(rows), AT_ONCE):
+            some = rows[first : first + AT_ONCE]
+            starts += zip(self._costs(np.stack(some)).tolist(), some, strict=True)
+        return starts
+
+    def _laid_out(self) -> list[Start]:
+        """Judge layouts: half of them drawn, then variations of the fastest."""
+        starts: list[Start] = []
+        if self.layouts is None:
+            return starts
+        tried: list[Layout] = []
+        seen: set[bytes] = set()
+        while len(tried) < self.drawn:
+            best = np.argsort([cost for cost, _ in starts], kind="stable")
+            fastest = [tried[at] for at in best] if len(tried) >= self.drawn / 2 else []
+            rows = []
+            for _ in range(min(AT_ONCE, self.drawn - len(tried))):
+                layout, row = self._new_layout(self.layouts, fastest, seen)
+                seen.add(row.tobytes())
+                tried.append(layout)
+                rows.append(row)
+            starts += self._with_costs(rows)
+        return starts
+
+    def _new_layout(
+        self, layouts: Layouts, fastest: list[Layout], seen: set[bytes]
+    ) -> tuple[Layout, Classes]:
+        """Draw a layout, or vary one of these, until it places as none before; ATTEMPTS at most."""
+        rng = self.search.rng
+        for _ in range(ATTEMPTS):
+            if fastest:
+                rank = min(int(rng.geometric(1 / FAVOURED)), len(fastest)) - 1
+                layout = layouts.vary(fastest[rank], rng)
+            else:
+                layout = layouts.draw(rng)
+            row = layouts.laid(layout)
+            if row.tobytes() not in seen:
+                break
+        return layout, row
+
+    def _answer(self, name: str) -> list[Classes]:
+        """The class devices that a placer answers with, if it does."""
+        seed = int(self.search.rng.integers(2**31))
+        # What is left after it must do for judging the starting points.
+        judged = self.count + self.drawn
+        inner = self.search.inner(seed, self.total - self.search.evaluations - judged)
+        try:
+            devices = make_placer(name, {}).place(self.problem, inner).devices
+        except (Unsupported, NativeCrash, BudgetExhausted) as error:
+            declined = self.search.notes.get("declined", {})
+            self.search.note(declined=declined | {name: str(error)})
+            return []
+        finally:
+            self.search.count(inner)
+        classes = np.zeros(self.problem.graph.n_classes, np.int64)
+        classes[self.problem.graph.colocation] = devices
+        return [classes]
+
+    def anneal(self, starts: list[Start]) -> None:
+        """Walk from each of these starts; after each round the better half goes on.
+
+        A walk takes over parts of what the others begin its round with: their starts in the first,
+        then the ends of all walks of the round before, left behind or not.
+
+        Raises BudgetExhausted when the search's seconds are over.
+        """
+        rounds, going, others = len(starts).bit_length(), starts, [row for _, row in starts]
+        for number in range(rounds):
+            heat, rngs = self.settings.temperature / 2**number, self.search.rng.spawn(len(going))
+            walks = [
+                self.walk(*start, self._near(start[1], others), heat, rng)
+                for start, rng in zip(going, rngs, strict=True)
+            ]
+            self._in_turn(walks, 1 / rounds)
+            ended = _cheapest([(walk.best_cost, walk.best) for walk in walks])
+            going, others = ended[: max(1, len(going) // 2)], [row for _, row in ended]
+
+    def _near(self, row: Classes, others: list[Classes]) -> Classes:
+        """What a walk from ``row`` takes over from: other placements, int64[n, n_classes]."""
+        if not self.settings.crossed or len(others) == 1:
+            return np.zeros((0, len(row)), np.int64)
+        return np.stack([self.crossover.renamed(one, row) for one in others if one is not row])
+
+    def walk(
+        self, cost: float, row: Classes, others: Classes, heat: float, rng: np.random.Generator
+    ) -> Walk:
+        """One walk of this search."""
+        return Walk(self, cost, row, others, heat, rng)
+
+    def _in_turn(self, walks: Sequence[Walk], share: float) -> None:
+        """Let the walks make one step after the other, until this share of the budget is spent.
+
+        What the next walk proposes is worked out while the last one's proposals are judged.
+        """
+        begun = self._spent()
+        end = min(1.0, begun + share)
+        with Ahead() as ahead:
+            number, proposed = 0, ahead.begin(walks[0].propose)
+            while self._spent() < end:
+                walk, following = walks[number % len(walks)], walks[(number + 1) % len(walks)]
+                rows = proposed()
+                if following is not walk:
+                    proposed = ahead.begin(following.propose)
+                left = max(0.0, (end - self._spent(len(rows))) / (end - begun))
+                most = walk.most(left)
+                walk.judged(rows, self._costs(rows, most), most)
+                if following is walk:
+                    proposed = ahead.begin(walk.propose)
+                number += 1
+
+    def _spent(self, more: int = 0) -> float:
+        """Share of the budget, in evaluations or in seconds, whichever is further gone.
+
+        ``more`` evaluations are counted beside those that were.
+        """
+        spent = (self.search.evaluations + more + self.batch - 1) / self.total
+        if self.search.max_seconds is None:
+            return spent
+        return max(spent, self.search.elapsed / self.search.max_seconds)
+
+    def _costs(self, rows: Classes, within: float = np.inf) -> Floats:
+        """Seconds of placements, int64[rows, n_classes], and what missing memory costs.
+
+        Exact up to ``within``.
+        """
+        scores = self.search.evaluate(self.moves.placed(rows), within=within)
+        memory = self.problem.machine.memory
+        missing = np.maximum(0, (scores.peak_memory / memory).max(axis=1) - 1)
+        costs = np.asarray(scores.step_time * (1 + self.settings.overload * missing), np.float64)
+        at = int(np.argmin(costs))
+        if costs[at] < self.cheapest[0]:
+            self.cheapest = float(costs[at]), rows[at]
+        return costs
+
+
+def _cheapest(starts: list[Start]) -> list[Start]:
+    """The cheapest first."""
+    return sorted(starts, key=lambda start: start[0])
+
+
+class Ahead:
+    """Works something out beside what the caller does, where this process has a second core.
+
+    What comes out is the same without one.
+    """
+
+    def __enter__(self) -> Ahead:
+        self._pool = ThreadPoolExecutor(1) if my_share().threads > 1 else None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def begin(self, work: Callable[[], Classes]) -> Callable[[], Classes]:
+        """Begin; what is returned waits for the result and gives it."""
+        if self._pool is not None:
+            return self._pool.submit(work).result
+        done = work()
+        return lambda: done

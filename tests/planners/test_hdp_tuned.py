@@ -1,0 +1,38 @@
+"""HDP with changes of ours: what they change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from six_ops import six_ops
+
+from planners.features.class_graph import ClassGraph
+from planners.hdp_tuned import HDPTuned, seconds_of_groups
+from suite.core.errors import InputError
+
+
+@pytest.mark.parametrize("constant", [4.0, 0.0])
+def test_devices_start_as_likely_as_they_are_fast(constant: float) -> None:
+    settings = HDPTuned(groups=2, hidden=4, tanh_constant=constant)
+    graph = ClassGraph(six_ops())
+    rng = np.random.default_rng(0)
+    placer = settings.placer(settings.group_embedding(graph, 2), 3, rng)
+    placer.favour(np.array([[2.0, 1.0, 1.0], [1.0, 1e-9, 1e-9]]), settings.head_start)
+    table = placer.factor * placer.table.numpy()
+    odds = np.exp(constant * np.tanh(table) if constant else table)
+    assert odds[0] / odds[0].sum() == pytest.approx([0.2, 0.4, 0.4])
+    # A billion times as fast is no certainty: the CPU stays e^2 below the mean, the GPUs above.
+    assert odds[1] == pytest.approx(np.exp([-2.0, 2.0, 2.0]), rel=1e-5)
+
+
+def test_a_group_takes_what_its_classes_take_together() -> None:
+    problem = six_ops()
+    found = seconds_of_groups(problem, np.array([0, 0, 0, 1, 1, 1]))
+    assert found == pytest.approx(problem.class_seconds.reshape(2, 3, -1).sum(axis=1))
+
+
+def test_a_head_start_needs_a_table_and_a_bound_above_it() -> None:
+    with pytest.raises(InputError, match=r"head_start is 2\.0 without a table; give one, or 0"):
+        HDPTuned(table=0.0)
+    with pytest.raises(InputError, match=r"head_start is 4\.0; give >= 0 and less than tanh"):
+        HDPTuned(head_start=4.0)
