@@ -67,6 +67,8 @@ class Walks:
         shares = settings.patterned, settings.crossed, settings.settled
         self.moves = Moves.of(problem, search.rng, settling, patterns, *shares)
         self.crossover = Crossover(problem)
+        self._judging = 0.0
+        """Seconds spent judging."""
         self.cheapest: Start = np.inf, np.zeros(problem.graph.n_classes, np.int64)
         """The cheapest placement so far, which may lack memory."""
 
@@ -84,13 +86,11 @@ class Walks:
         settings, rng = self.settings, self.search.rng
         found = [start for name in settings.starts for start in self._answer(name)]
         found += [self.moves.random(rng) for _ in range(self.count - len(found) - self.drawn)]
-        begun = self.search.elapsed
         starts = self._with_costs(found) + self._laid_out()
         if self.search.max_seconds is not None:
             # Only now is known how many evaluations the seconds may allow.
-            now = self.search.elapsed
-            pace = len(starts) / max(now - begun, 1e-9)
-            self._divide(min(self.total, pace * (self.search.max_seconds - now)))
+            pace = len(starts) / max(self._judging, 1e-9)
+            self._divide(min(self.total, pace * (self.search.max_seconds - self.search.elapsed)))
         return _cheapest(starts)[: self.count]
 
     def _with_costs(self, rows: list[Classes]) -> list[Start]:
@@ -221,7 +221,9 @@ class Walks:
 
         Exact up to ``within``.
         """
+        begun = self.search.elapsed
         scores = self.search.evaluate(self.moves.placed(rows), within=within)
+        self._judging += self.search.elapsed - begun
         memory = self.problem.machine.memory
         missing = np.maximum(0, (scores.peak_memory / memory).max(axis=1) - 1)
         costs = np.asarray(scores.step_time * (1 + self.settings.overload * missing), np.float64)
