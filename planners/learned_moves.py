@@ -148,6 +148,13 @@ class LearnedWalk(Walk):
         self.step, self._known = self.walks.surroundings.step(times, current), {_name(current)}
         self._in_vain = 0
 
+    def drawn(self, count: int) -> Classes:
+        """So many changes of the current placement, as they come; not all of them will be tried."""
+        known = set(self.known)
+        rows = super().drawn(count)
+        self.known = known
+        return rows
+
     def neighbours(self) -> Classes:
         """The most promising changes that were not tried since the last that was accepted."""
         walks, ranking = self.walks, self.walks.ranking
