@@ -5,11 +5,12 @@ them brings. In that order: 32 groups that start as the modules of the graph's r
 instead of 256 that start at random; a learned table of logits beside the Placer's, in which fast
 devices have a head start; running out of memory costs by what is missing instead of -10; Adam at
 0.001 instead of 0.1; advantages within an update; the best placement so far is imitated, and
-networks that have become certain start anew.
+networks start anew near it when they find nothing better.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from planners.features.class_graph import ClassGraph
 from planners.features.tables import Matrix
 from planners.hdp import HDP, GroupEmbedding, Grouper, Grouping, JointPolicy, Placer, op_features
 from planners.nn.backend import tf
+from planners.nn.optimizer import Optimizer
 from planners.nn.tensor import Tensor, Variable
 from planners.nn.weights import zeros
 from planners.policy_gradient.batch_baseline import BatchBaseline
@@ -67,10 +69,13 @@ class HDPTuned(HDP):
     imitation: float = 0.1
     """Weight of the log-probability of the best placement so far in the objective; 0.3 makes it the
     only one drawn within a hundred updates."""
-    certain: float = 0.05
-    """Mean entropy of a device's choice, in nats, below which both networks start anew: they would
-    draw the same placements again and again, and one search in five is certain of a slow one. The
-    best placement is still imitated, so that they come back to it, but from another side."""
+    patience: int = 25
+    """Updates without a better placement after which both networks start anew, and the table near
+    the best so far; after as many again in vain, it starts anew as well, and so on. A policy that
+    has become certain of a slow placement draws the same again and again, and near the best there
+    often is a better one. 0: endless."""
+    kept: float = 0.9
+    """Probability that the table then gives to the best placement's device for a group."""
     failing: str = "overload"
     """``overload``: -sqrt(step time), less what is missing on the fullest device, as a multiple of
     its memory, times ``overload_cost``: a placement that nearly fits is better than one that does
@@ -89,6 +94,10 @@ class HDPTuned(HDP):
         check_words(self, failing=("constant", "overload"))
         if self.head_start and not self.table:
             raise InputError(f"head_start is {self.head_start} without a table; give one, or 0")
+        if self.patience < 0:
+            raise InputError(f"patience is {self.patience}; give updates, or 0 for endless")
+        if not 0 < self.kept < 1:
+            raise InputError(f"kept is {self.kept}; give a probability between 0 and 1")
         if not 0 <= self.head_start < (self.tanh_constant or np.inf):
             raise InputError(
                 f"head_start is {self.head_start}; give >= 0 and less than tanh_constant, the most"
@@ -178,9 +187,18 @@ class _Placer(Placer):
 
         ``seconds``: float64[groups, devices].
         """
-        logits = -np.log(np.maximum(seconds, 1e-9))
-        logits = np.clip(logits - logits.mean(axis=1, keepdims=True), -most, most)
+        self._set(-np.log(np.maximum(seconds, 1e-9)), most)
+
+    def begin_near(self, choices: Ints, kept: float) -> None:
+        """Let each group's device in ``choices``, int[groups], have the probability ``kept``."""
+        rest = (1 - kept) / max(1, self.devices - 1)
+        self._set(np.log(np.where(np.arange(self.devices) == choices[:, None], kept, rest)), np.inf)
+
+    def _set(self, logits: Floats, most: float) -> None:
+        """Set the logits, float64[groups, devices], with mean 0 and as far as bounds allow."""
         constant = self.settings.tanh_constant
+        most = min(most, 0.99 * constant or np.inf)
+        logits = np.clip(logits - logits.mean(axis=1, keepdims=True), -most, most)
         before = np.arctanh(logits / constant) if constant else logits
         self.table.assign((before / self.factor).astype(np.float32))
 
@@ -192,8 +210,33 @@ class _Placer(Placer):
         return logits + (self.factor * self.table)[group]
 
 
+class _Patient(Optimizer):
+    """Remembers, beside what Adam does, for how long no better placement was found."""
+
+    def __init__(self, variables: Sequence[Variable], epsilon: float) -> None:
+        super().__init__(variables, epsilon)
+        self.waited, self.best = 0, np.zeros(0, np.int32)
+
+    def waited_for(self, best: Ints) -> int:
+        """Updates since the best placement's devices, int[groups], were others."""
+        self.waited = self.waited + 1 if np.array_equal(self.best, best) else 0
+        self.best = np.asarray(best, np.int32)
+        return self.waited
+
+    def begin(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+        """Start from these weights; what was waited for is still waited for."""
+        super().restore(state)
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        return super().state() | {"waited": np.array(self.waited), "best": self.best}
+
+    def restore(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+        super().restore(state)
+        self.waited, self.best = int(state["waited"]), np.asarray(state["best"], np.int32)
+
+
 class _JointPolicy(JointPolicy):
-    """Imitates the best placement so far, and starts anew when it is certain."""
+    """Imitates the best placement so far, and starts anew near it."""
 
     def __init__(
         self,
@@ -203,19 +246,24 @@ class _JointPolicy(JointPolicy):
         settings: HDPTuned,
     ) -> None:
         super().__init__(graph, grouper, placer, settings)
-        self.imitation, self.certain = settings.imitation, settings.certain
+        self.settings: HDPTuned = settings
         self.fresh = self.optimizer.state()
+        self.patient = _Patient(self.optimizer.variables, settings.adam_epsilon)
+        self.optimizer = self.patient
 
     def learn(
         self, sample: Sample, credit: Credit, best_choices: Ints, update: int
     ) -> dict[str, float]:
-        if self.imitation:
+        if self.settings.imitation:
             # The best placement's devices are learned for the groups as they are now: exact with
             # fixed groups, close where the Grouper has a prior.
             sample = replace(sample, chosen=np.concatenate([sample.chosen, best_choices[None]]))
-            credit = replace(credit, samples=np.append(credit.samples, self.imitation))
+            credit = replace(credit, samples=np.append(credit.samples, self.settings.imitation))
         scalars = super().learn(sample, credit, best_choices, update)
-        anew = scalars["entropy"] < self.certain
+        turns, inside = divmod(self.patient.waited_for(best_choices), self.settings.patience or 1)
+        anew = self.settings.patience > 0 and turns > 0 and inside == 0
         if anew:
-            self.optimizer.restore(self.fresh)
+            self.patient.begin(self.fresh)
+            if turns % 2 and isinstance(self.placer, _Placer):
+                self.placer.begin_near(best_choices, self.settings.kept)
         return scalars | {"anew": float(anew)}

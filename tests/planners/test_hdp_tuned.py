@@ -36,3 +36,10 @@ def test_a_head_start_needs_a_table_and_a_bound_above_it() -> None:
         HDPTuned(table=0.0)
     with pytest.raises(InputError, match=r"head_start is 4\.0; give >= 0 and less than tanh"):
         HDPTuned(head_start=4.0)
+
+
+def test_what_starts_anew_must_be_possible() -> None:
+    with pytest.raises(InputError, match=r"patience is -1; give updates, or 0 for endless"):
+        HDPTuned(patience=-1)
+    with pytest.raises(InputError, match=r"kept is 1\.0; give a probability between 0 and 1"):
+        HDPTuned(kept=1.0)

@@ -33,7 +33,7 @@ WHAT = {
     "rate_overload_batch_structure": "+ all three; 32 groups that start as the graph's structure",
     "rate_overload_batch_structure_table": "+ all four; a table of logits beside the network's",
     "rate_overload_batch_structure_table_start": "+ all five; fast devices have a head start in it",
-    "tuned": "`tuned`: all six; imitates the best, starts anew when certain, C = 4, no noise",
+    "tuned": "`tuned`: all six; imitates the best, starts anew near it, C = 4, no noise",
 }
 """Label in the grid -> what is changed."""
 HEADER = (
