@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from six_ops import every_placement, six_ops
 from unrolled import problem_of
 
@@ -56,13 +57,17 @@ def test_groups_move_with_their_companions() -> None:
     assert grouping.companions(1).tolist() == [1, 3]
 
 
-def test_moves_change_one_group_to_one_device() -> None:
+def two_groups() -> tuple[Moves, Chain, NDArray[np.int64]]:
+    """Moves of two groups of six classes, no chain to guide them, and a placement to change."""
     problem = six_ops()
     grouping = Grouping.of(np.array([0, 0, 0, 1, 1, 1]))
-    moves = Moves(problem, [grouping], Settling(problem))
     none = np.zeros(0, np.int64)
     chain = Chain(none, none, none.astype(bool), none.astype(float))
-    current = np.array([1, 1, 2, 0, 0, 0])
+    return Moves(problem, [grouping], Settling(problem)), chain, np.array([1, 1, 2, 0, 0, 0])
+
+
+def test_moves_change_one_group_to_one_device() -> None:
+    moves, chain, current = two_groups()
     nobody, rng = np.zeros((0, 6), np.int64), np.random.default_rng(0)
     drawn = np.concatenate(
         [moves.neighbours(current, 1, 0.5, chain, nobody, set(), rng) for _ in range(200)]
@@ -74,12 +79,7 @@ def test_moves_change_one_group_to_one_device() -> None:
 
 
 def test_no_change_is_tried_twice() -> None:
-    problem = six_ops()
-    grouping = Grouping.of(np.array([0, 0, 0, 1, 1, 1]))
-    moves = Moves(problem, [grouping], Settling(problem))
-    none = np.zeros(0, np.int64)
-    chain = Chain(none, none, none.astype(bool), none.astype(float))
-    current = np.array([1, 1, 2, 0, 0, 0])
+    moves, chain, current = two_groups()
     known, rng = {moves.name(current)}, np.random.default_rng(0)
     nobody = np.zeros((0, 6), np.int64)
     drawn = [moves.neighbours(current, 2, 0.5, chain, nobody, known, rng) for _ in range(2)]

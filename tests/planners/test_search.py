@@ -115,10 +115,12 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     search = Search(problem, Simulator(problem), 0)
     search.journal.listener = lambda progress: told.append(progress.scalars["reward"])
     rate = RATES.get(name, placer_class(name).learning_rate)
-    # Without starting anew, which undoes what was learned.
-    calm = planner(name, learning_rate=rate, updates=80, noise_updates=0, patience=0)
-    calm.place(problem, search)
-    assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.15
+    # Without a head start, which leaves less to learn, and starting anew, which undoes it.
+    plain = planner(
+        name, learning_rate=rate, updates=80, noise_updates=0, head_start=0.0, patience=0
+    )
+    plain.place(problem, search)
+    assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
 
 
 @pytest.mark.usefixtures("uncompiled")
