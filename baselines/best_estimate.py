@@ -1,0 +1,148 @@
+"""The most promising of many cheap answers, by an estimate: nothing is evaluated.
+
+Not from a paper. Partitioners and list schedulers see one side of a problem each: what is sent, or
+what can start first. Layouts of the graph's repeated structure, drawn at random, see neither, but
+among many some are good. A list schedule of the finished placement tells which
+(docs/baselines.md), so this is a first placement where every evaluation is a run on real
+hardware, and a starting point for a search.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import cycle, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.list_scheduling.estimate import Estimate
+from baselines.local_search.layouts import Layout, Layouts
+from baselines.local_search.settling import Settling
+from baselines.structure.find import find_structure
+from suite.core.cores import my_share
+from suite.core.errors import BudgetExhausted, InputError, Unsupported
+from suite.core.placement import Placement
+from suite.core.problem import Problem
+from suite.search.placer import Placer, Search
+from suite.search.registry import make_placer
+from suite.search.subprocess_call import NativeCrash
+
+FAVOURED = 4
+"""Mean rank, from 1, of the layouts that are varied."""
+
+Answer = tuple[str, NDArray[np.int64]]
+"""Where it comes from, and its class devices, int64[n_classes]."""
+Cost = tuple[float, float]
+"""Memory that is missing, as a share of the fullest device's, and seconds of a step."""
+
+
+@dataclass(frozen=True)
+class BestEstimate:
+    """Ask placers and METIS, draw layouts, keep what a list schedule finds fastest of what fits."""
+
+    placers: tuple[str, ...] = ("gpu_only", "m_etf")
+    """Placers that are asked once each."""
+    cuts: int = 16
+    """Partitions by METIS."""
+    imbalances: tuple[float, ...] = (0.03, 0.3, 0.01, 0.1)
+    """Imbalances that it is asked to allow, in turn: parts that wait for one another are the faster
+    for unequal loads, where fewer tensors are cut then."""
+    layouts: int = 300
+    """Layouts of the repeated structure that are drawn."""
+
+    def __post_init__(self) -> None:
+        """Refuse counts below 0, unknown placers and imbalances outside (0, 1) (InputError)."""
+        object.__setattr__(self, "placers", tuple(self.placers))
+        object.__setattr__(self, "imbalances", tuple(self.imbalances))
+        for name in ("cuts", "layouts"):
+            if getattr(self, name) < 0:
+                raise InputError(f"best_estimate: {name} is {getattr(self, name)}; give >= 0")
+        if "best_estimate" in self.placers:
+            raise InputError("best_estimate: placers has best_estimate itself; give others")
+        if not self._asked() and not self.layouts:
+            raise InputError("best_estimate: nothing to choose from; give placers or layouts")
+
+    def place(self, problem: Problem, search: Search) -> Placement:
+        """Return the answer whose estimate is shortest among those that fit by the estimate.
+
+        Where none does, the one that lacks least memory. Raises Unsupported where no placer
+        answers and no layouts are drawn.
+        """
+        if not problem.graph.n_classes or problem.machine.n_devices == 1:
+            return Placement.of_classes(problem, np.zeros(problem.graph.n_classes, np.int64))
+        candidates = _Candidates(problem)
+        for name, row in self._answers(problem, search):
+            candidates.add(name, row)
+        if self.layouts:
+            self._lay_out(problem, candidates, search.rng)
+        if not candidates.costs:
+            raise Unsupported("none of the placers has an answer, and no layouts are drawn")
+        best = candidates.costs.index(min(candidates.costs))
+        chosen, row = candidates.answers[best]
+        names = Counter(name for name, _ in candidates.answers)
+        search.note(chosen=chosen, estimated=candidates.costs[best][1], candidates=names)
+        return Placement.of_classes(problem, row)
+
+    def _asked(self) -> list[tuple[str, Placer]]:
+        """All placers that are asked, with their names."""
+        asked = [(name, make_placer(name, {})) for name in self.placers]
+        variants = [make_placer("metis", {"imbalance": share}) for share in self.imbalances]
+        return asked + [("metis", metis) for metis in islice(cycle(variants), self.cuts)]
+
+    def _answers(self, problem: Problem, search: Search) -> list[Answer]:
+        """What the placers answer, as far as they do without an evaluation."""
+        asked = self._asked()
+        seeds = search.rng.integers(2**31, size=len(asked)).tolist()
+
+        def answer(name: str, placer: Placer, seed: int) -> Answer | str:
+            try:
+                devices = placer.place(problem, search.inner(seed, 0)).devices
+            except (Unsupported, NativeCrash, BudgetExhausted) as error:
+                return str(error)
+            classes = np.zeros(problem.graph.n_classes, np.int64)
+            classes[problem.graph.colocation] = devices
+            return name, classes
+
+        with ThreadPoolExecutor(my_share().threads) as pool:
+            found = list(pool.map(answer, *zip(*asked, strict=True), seeds)) if asked else []
+        declined = {
+            name: why for (name, _), why in zip(asked, found, strict=True) if isinstance(why, str)
+        }
+        if declined:
+            search.note(declined=declined)
+        return [one for one in found if not isinstance(one, str)]
+
+    def _lay_out(self, problem: Problem, candidates: _Candidates, rng: np.random.Generator) -> None:
+        """Draw half of the layouts, and vary the most promising for the others."""
+        layouts = Layouts(problem, find_structure(problem), Settling(problem))
+        tried: list[tuple[Cost, int, Layout]] = []
+        for number in range(self.layouts):
+            if number < self.layouts / 2:
+                layout = layouts.draw(rng)
+            else:
+                rank = min(int(rng.geometric(1 / FAVOURED)), number) - 1
+                layout = layouts.vary(tried[rank][2], rng)
+            cost = candidates.add("layout", layouts.laid(layout))
+            insort(tried, (cost, number, layout))
+
+
+class _Candidates:
+    """Answers, and what they are estimated to cost."""
+
+    def __init__(self, problem: Problem) -> None:
+        """None so far; Unsupported without a GPU."""
+        self.estimate, self.memory = Estimate(problem), problem.machine.memory
+        self._allowed, self._first = problem.allowed, np.argmax(problem.allowed, axis=1)
+        self.answers: list[Answer] = []
+        self.costs: list[Cost] = []
+
+    def add(self, name: str, row: NDArray[np.int64]) -> Cost:
+        """Estimate one more, its classes on the first device that can run them where one cannot."""
+        row = np.where(self._allowed[np.arange(len(row)), row], row, self._first)
+        seconds, peak = self.estimate(row)
+        self.answers.append((name, row))
+        self.costs.append((max(0.0, float((peak / self.memory).max() - 1)), seconds))
+        return self.costs[-1]
