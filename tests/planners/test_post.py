@@ -24,8 +24,10 @@ from planners.post import (
     normalised,
     softmax,
 )
+from planners.post_tuned import PostTuned, as_fast
 from suite.core.child_python import child_environment, python_command
 from suite.core.errors import BudgetExhausted, InputError
+from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.search.checkpoint import Checkpoint
@@ -264,12 +266,43 @@ def test_what_is_printed() -> None:
         ({"elite": 1.5}, "elite is 1.5; give a share of at most 1"),
         ({"epsilon": 0.0}, "epsilon is 0.0; give a number > 0"),
         ({"groups": -1}, "groups is -1; give 0 .* or METIS parts"),
+        ({"head_start": -1.0}, "head_start is -1.0; give >= 0"),
         ({"clips": 1}, "placer post_tuned has parameters mode, .*; given: clips"),
     ],
 )
 def test_wrong_settings_are_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_placer("post_tuned", change)
+
+
+def test_groups_begin_where_they_are_fast() -> None:
+    # 0.5 s an operation on the CPU, 0.1 s on a GPU: logits -log(0.5), -log(0.1), less their mean.
+    problem, pairs = six_ops(), np.array([0, 0, 1, 1, 2, 2])
+    fast = 2 * np.log(5) / 3
+    assert as_fast(problem, pairs, 2.0) == pytest.approx(
+        np.array([[fast / 2 - 3 * fast / 2, fast / 2, fast / 2]] * 3)
+    )
+    assert np.abs(as_fast(problem, pairs, 0.3)).max() == pytest.approx(0.3)
+
+
+def test_a_group_on_a_device_that_cannot_run_it_counts_as_elsewhere() -> None:
+    graph = OpGraph.create("one", ["a"], ["Op"], [], [], gpu_kernel=[False], seconds={"cpu": 0.1})
+    problem = Problem.create(graph, six_ops().machine)
+    assert as_fast(problem, np.array([0]), 2.0).tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_the_first_draws_follow_the_head_start() -> None:
+    problem = six_ops()
+
+    def on_the_cpu(**settings: float) -> float:
+        recorder = Recorder(problem)
+        search = Search(problem, recorder, 0)
+        PostTuned(groups=6, samples=300, updates=1, **settings).place(problem, search)
+        return float((np.stack(recorder.devices) == 0).mean())
+
+    # A fifth as fast as either of two GPUs: 1 of 11.
+    assert on_the_cpu() == pytest.approx(1 / 11, abs=0.03)
+    assert on_the_cpu(head_start=0.0) == pytest.approx(1 / 3, abs=0.05)
 
 
 def test_it_needs_no_tensorflow() -> None:
