@@ -1,0 +1,192 @@
+"""Placeto's table of run times (Addanki et al., NeurIPS 2019), on the tasks of HDP's Table 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf, isinf, isnan, nan
+from statistics import median
+
+import pandas as pd
+
+from suite.bench.cell import Cell
+from suite.bench.grid import load_grid
+from suite.report.metrics import metric
+from suite.report.outcome import Outcome, word
+from suite.report.table import Section, Table
+from suite.report.tables._notes import code_note, failures, provenance
+
+GRIDS = ("placeto", "reference", "quick")
+"""What ``placebench bench placeto_run_times`` runs."""
+SIMPLE = {
+    "cpu_only": "CPU only",
+    "gpu_only": "1 GPU",
+    "human_expert": "Expert",
+    "scotch": "Scotch",
+}
+"""Placer of grid ``quick`` -> its column in the paper."""
+PLACETO = {"placeto": "Placeto", "terminal": "Placeto, terminal reward"}
+RNN = "hdp_tf_release"
+"""What the paper calls RNN-based: the code of HDP that TensorFlow's repository had."""
+LEARNED = {RNN: "RNN-based (HDP as released)", "hdp": "HDP", "hdp_tuned": "HDP tuned"}
+"""Placer of grid ``reference`` -> its column."""
+SECONDS = metric("step_time")
+MEDIANS = "Medians over seeds."
+TITLE = "Placeto: run times of placements, and placements until they were found"
+LEAD = """\
+Simulated seconds of one training step, lower is better: the median over seeds and their range.
+Placeto (Addanki et al., NeurIPS 2019) had up to 94,000 placements for one search, ours has 20,000;
+what it is compared with has 1,000. The paper's models, batches and GPUs are others (K80s), so that
+its figures stand in a table of their own; the claims are what can be compared."""
+
+
+def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    """Build the page from the records of the three grids, and the paper's table."""
+    cells = [job.cell for grid in GRIDS for job in load_grid(grid).jobs]
+    wanted = [c for c in cells if c.placer in _placers(c.grid)]
+    mine = records["placer"].isin([*SIMPLE, *PLACETO, *LEARNED])
+    ours = records[records["grid"].isin(GRIDS) & mine]
+    ours = ours[[p in _placers(g) for g, p in zip(ours["grid"], ours["placer"], strict=True)]]
+    theirs = published[(published["paper"] == "Placeto") & (published["table"] == "run times")]
+    found = [_Row(ours, wanted, *at) for at in dict.fromkeys((c.task, c.gpus) for c in wanted)]
+    columns = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "evaluations"]
+    return Table(
+        TITLE,
+        LEAD,
+        (_claims(found, theirs), _times(found), _until(found), _caught_up(found), _printed(theirs)),
+        (
+            f"{len(ours)} of {len(wanted)} records are there.",
+            "Reduction = (RNN-based - Placeto) / RNN-based, speed-up = placements of RNN-based"
+            " until its best / those of Placeto: the paper's formulas, by its figures; ours are of"
+            " medians. A search that stops early and finds little is the faster by the second.",
+            "RNN-based is, in the paper, the code of HDP in TensorFlow's repository. Run as it was"
+            " published it does not learn from what it measures (docs/planners.md);"
+            " `hdp_tf_release` has its settings.",
+            "Placeto's groups, rewards and schedule: docs/planners.md. What is not found in the"
+            " paper or its code is chosen there, and named.",
+            *failures(ours),
+            *provenance(ours),
+            *code_note(ours),
+        ),
+        ours[columns],
+        len(wanted),
+        len(ours),
+    )
+
+
+def _placers(grid: str) -> dict[str, str]:
+    return {"placeto": PLACETO, "reference": LEARNED, "quick": SIMPLE}[grid]
+
+
+class _Row:
+    """One task: what each placer found, and after how many placements."""
+
+    def __init__(self, ours: pd.DataFrame, wanted: list[Cell], task: str, gpus: int) -> None:
+        here = ours[(ours["task"] == task) & (ours["gpus"] == gpus)]
+        self.task, self.gpus = task, gpus
+        self.outcome, self.placements = dict[str, Outcome](), dict[str, float]()
+        self._histories = dict[str, list[list[tuple[int, float, float]]]]()
+        for placer in (*SIMPLE, *PLACETO, *LEARNED):
+            records = here[here["placer"] == placer]
+            expected = sum((c.task, c.gpus, c.placer) == (task, gpus, placer) for c in wanted)
+            self.outcome[placer] = Outcome.of(records, expected)
+            valid = records[records["status"] == "ok"]["history"]
+            last = [history[-1][0] for history in valid if history]
+            self.placements[placer] = median(last) if last else nan
+            self._histories[placer] = list(valid)
+
+    def reduction(self, placer: str, base: str) -> float:
+        """Percent of the base's step time; NaN where one of the two has none."""
+        other = self.outcome[base].median
+        return 100 * (other - self.outcome[placer].median) / other
+
+    def speed_up(self, placer: str, base: str) -> float:
+        """How many times as many placements the base needed until its best."""
+        return self.placements[base] / self.placements[placer]
+
+    def until(self, placer: str, base: str) -> float:
+        """Placements until as fast as the base in the end: median over seeds, perhaps infinite."""
+        wanted = self.outcome[base].median
+        found = [
+            next((n for n, _, best in history if best <= wanted), inf)
+            for history in self._histories[placer]
+        ]
+        return nan if isnan(wanted) or not found else median(found)
+
+
+def _claims(rows: list[_Row], theirs: pd.DataFrame) -> Section:
+    """How often it is faster, and how much sooner, against each other learned placer."""
+
+    def printed(column: str) -> list[float]:
+        return list(theirs[theirs["column"] == column]["value"])
+
+    def entries() -> Iterator[tuple[str, ...]]:
+        yield ("published", "RNN-based", *_summary(printed("reduction"), printed("speed_up")))
+        for placer, head in PLACETO.items():
+            for base, other in LEARNED.items():
+                gains = [row.reduction(placer, base) for row in rows]
+                yield (head, other, *_summary(gains, [row.speed_up(placer, base) for row in rows]))
+
+    header = ("", "against", "faster on", "reduction %", "needs fewer placements on", "speed-up")
+    return Section("The claims", header, tuple(entries()))
+
+
+def _summary(gains: list[float], speeds: list[float]) -> tuple[str, str, str, str]:
+    """On how many tasks, and from where to where; what is not known is left out."""
+    gains = [x for x in gains if not isnan(x)]
+    speeds = [x for x in speeds if not isnan(x)]
+    return (
+        f"{sum(x > 0 for x in gains)} of {len(gains)}",
+        f"{min(gains):.3g} to {max(gains):.3g}" if gains else "missing",
+        f"{sum(x > 1 for x in speeds)} of {len(speeds)}",
+        f"x{min(speeds):.2g} to x{max(speeds):.2g}" if speeds else "missing",
+    )
+
+
+def _times(rows: list[_Row]) -> Section:
+    heads = SIMPLE | PLACETO | LEARNED
+    found = [
+        (row.task, str(row.gpus), *(row.outcome[p].text(SECONDS) for p in heads)) for row in rows
+    ]
+    return Section("Step time", ("task", "#GPUs", *heads.values()), tuple(found))
+
+
+def _until(rows: list[_Row]) -> Section:
+    heads = PLACETO | LEARNED
+    found = [
+        (row.task, str(row.gpus), *(_number(row.placements[p]) for p in heads)) for row in rows
+    ]
+    title = "Placements evaluated until the best was found"
+    return Section(title, ("task", "#GPUs", *heads.values()), tuple(found), MEDIANS)
+
+
+def _caught_up(rows: list[_Row]) -> Section:
+    pairs = {(p, base): f"{PLACETO[p]}: {LEARNED[base]}" for p in PLACETO for base in LEARNED}
+    found = [
+        (row.task, str(row.gpus), *(_number(row.until(*pair)) for pair in pairs)) for row in rows
+    ]
+    title = "Placements that Placeto needed until as fast as another's median in the end"
+    return Section(title, ("task", "#GPUs", *pairs.values()), tuple(found), MEDIANS)
+
+
+def _number(value: float) -> str:
+    if isnan(value):
+        return "missing"
+    return "not reached" if isinf(value) else f"{value:,.0f}"
+
+
+def _printed(theirs: pd.DataFrame) -> Section:
+    """The paper's table, as printed."""
+    columns = dict.fromkeys(theirs["column"])
+    at = theirs[theirs["gpus"] > 0][["printed_task", "gpus"]].drop_duplicates()
+    rows = []
+    for model, gpus in at.itertuples(index=False):
+        cells = []
+        for column in columns:
+            here = theirs[(theirs["printed_task"] == model) & (theirs["column"] == column)]
+            [cell] = here[here["gpus"].isin([0, gpus])].itertuples(index=False)
+            cells.append(str(cell.printed) if cell.status == "ok" else word(str(cell.status)))
+        rows.append((model, str(gpus), *cells))
+    units = theirs.drop_duplicates("column").set_index("column")["unit"]
+    heads = [f"{column.replace('_', ' ')} ({units[column]})" for column in columns]
+    lead = "Inception-V3 and NASNet of 64, NMT of 128; Tesla K80s."
+    return Section("What the paper prints", ("model", "#GPUs", *heads), tuple(rows), lead)
