@@ -80,3 +80,9 @@ def test_placements_until_the_best_and_until_as_fast_as_others(table: Table) -> 
     assert caught["Placeto: RNN-based (HDP as released)"] == "100"
     assert caught["Placeto: HDP tuned"] == "not reached"
     assert caught["Placeto: HDP"] == "missing"
+
+
+def test_without_a_record_all_is_missing(tmp_path: Path) -> None:
+    empty = build_table("placeto_run_times", tmp_path)
+    assert empty.found == 0
+    assert cells(empty, "Step time")["Placeto"] == "missing"

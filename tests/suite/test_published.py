@@ -73,6 +73,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("HSDAG", "4", 9),
         ("HSDAG", "5", 9),
         ("HSDAG", "6", 11),
+        ("Placeto", "run times", 54),
     ],
 )
 def test_every_cell_is_there_once(paper, table, count):
@@ -94,6 +95,7 @@ def test_only_words_the_papers_print():
         *(("GDP", task, "metis", "oom") for task in set(GDP["task"]) - METIS_FITS - {"all"}),
         ("HSDAG", "hsdag_bert", "rnn_based", "oom"),
         ("HSDAG", "hsdag_bert", "rnn_based_speedup", "oom"),
+        *(("Placeto", "nmt", one, "oom") for one in ("gpu_only", "human_expert", "scotch")),
     }
 
 

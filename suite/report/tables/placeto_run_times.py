@@ -43,9 +43,8 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the three grids, and the paper's table."""
     cells = [job.cell for grid in GRIDS for job in load_grid(grid).jobs]
     wanted = [c for c in cells if c.placer in _placers(c.grid)]
-    mine = records["placer"].isin([*SIMPLE, *PLACETO, *LEARNED])
-    ours = records[records["grid"].isin(GRIDS) & mine]
-    ours = ours[[p in _placers(g) for g, p in zip(ours["grid"], ours["placer"], strict=True)]]
+    pairs = zip(records["grid"], records["placer"], strict=True)
+    ours = records[pd.Series([p in _placers(g) for g, p in pairs], records.index, bool)]
     theirs = published[(published["paper"] == "Placeto") & (published["table"] == "run times")]
     found = [_Row(ours, wanted, *at) for at in dict.fromkeys((c.task, c.gpus) for c in wanted)]
     columns = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "evaluations"]
@@ -74,7 +73,8 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
 
 
 def _placers(grid: str) -> dict[str, str]:
-    return {"placeto": PLACETO, "reference": LEARNED, "quick": SIMPLE}[grid]
+    """Those of a grid that the table shows, with their heads; of others none."""
+    return {"placeto": PLACETO, "reference": LEARNED, "quick": SIMPLE}.get(grid, {})
 
 
 class _Row:
