@@ -8,7 +8,7 @@ import pytest
 from suite_records import record, write
 
 from suite.report.build import build_table
-from suite.report.table import Section, Table
+from suite.report.table import Table
 
 
 def search(folder: Path, grid: str, placer: str, curve: list[tuple[int, float]], seed: int) -> None:
@@ -33,11 +33,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 def cells(table: Table, title: str, first: str = "nmt_2") -> dict[str, str]:
     section = next(one for one in table.sections if one.title.startswith(title))
-    return dict(zip(section.header, row_of(section, first), strict=True))
-
-
-def row_of(section: Section, first: str) -> tuple[str, ...]:
-    return next(row for row in section.rows if row[0] == first)
+    row = next(row for row in section.rows if row[0] == first)
+    return dict(zip(section.header, row, strict=True))
 
 
 def test_gains_are_by_the_papers_formulas(table: Table) -> None:

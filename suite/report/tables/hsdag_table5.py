@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import nan
+from math import isfinite
 
 import pandas as pd
 
@@ -12,6 +12,7 @@ from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import COLUMNS
 from suite.report.tables._hsdag import IN_TURN, MACHINE, PAPER, printed_rows, spread
+from suite.report.until import until
 
 GRIDS = (IN_TURN,)
 """What ``placebench bench hsdag_table5`` runs."""
@@ -68,8 +69,8 @@ def _effort(one: Comparison) -> Section:
             mine = _known(one, row, placer)
             optimum = one.bound(row)[0]
             met = int((mine["step_time"] <= NEAR * optimum).sum())
-            reached = [_reached(history, optimum) for history in mine["history"]]
-            reached = [number for number in reached if number == number]
+            reached = [until(history, NEAR * optimum) for history in mine["history"]]
+            reached = [number for number in reached if isfinite(number)]
             late = [history[-1] for history in mine["history"] if history]
             judged_none = len(mine) > 0 and not late
             rows.append(
@@ -92,11 +93,6 @@ def _effort(one: Comparison) -> Section:
 def _known(one: Comparison, row: Row, placer: str) -> pd.DataFrame:
     records = one.of_cell(row, placer)
     return records[records["status"] == "ok"]
-
-
-def _reached(history: list[tuple[int, float, float]], optimum: float) -> float:
-    """The placement at which the optimum was found; NaN where it was not."""
-    return next((float(n) for n, _, best in history if best <= NEAR * optimum), nan)
 
 
 def _entries(one: Comparison) -> Iterator[dict[str, object]]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from math import inf, isinf, isnan
-from statistics import median
 
 import pandas as pd
 
 from suite.report.table import Section, Table
 from suite.report.tables._transferred import transferred
+from suite.report.until import median_until, printed
 
 GRID = "learned_moves"
 LEARNED = (
@@ -71,17 +69,8 @@ def _reached(ours: pd.DataFrame) -> Section:
         cells = []
         for mark in MARKS:
             wanted = of[mark]["step_time"].median()
-            cells += [_median(of[search]["history"], wanted) for search in SEARCHES]
+            cells += [printed(median_until(of[s]["history"], wanted)) for s in SEARCHES]
         rows.append((task, *cells))
     header = [f"{mark}: {search}" for mark in MARKS.values() for search in SEARCHES.values()]
     title = "Placements evaluated, of 1,000, until as fast as others: median over seeds"
     return Section(title, ("graph", *header), tuple(rows))
-
-
-def _median(histories: Iterable[list[tuple[int, float, float]]], wanted: float) -> str:
-    """The median number of placements until a step takes so many seconds."""
-    numbers = [next((n for n, _, best in h if best <= wanted), inf) for h in histories]
-    if not numbers or isnan(wanted):
-        return "missing"
-    found = median(numbers)
-    return "not reached" if isinf(found) else f"{found:.0f}"

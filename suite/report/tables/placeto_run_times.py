@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf, isinf, isnan, nan
+from math import isnan, nan
 from statistics import median
 
 import pandas as pd
@@ -14,6 +14,7 @@ from suite.report.metrics import metric
 from suite.report.outcome import Outcome, word
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, provenance
+from suite.report.until import History, median_until, printed
 
 GRIDS = ("placeto", "reference", "quick")
 """What ``placebench bench placeto_run_times`` runs."""
@@ -84,7 +85,7 @@ class _Row:
         here = ours[(ours["task"] == task) & (ours["gpus"] == gpus)]
         self.task, self.gpus = task, gpus
         self.outcome, self.placements = dict[str, Outcome](), dict[str, float]()
-        self._histories = dict[str, list[list[tuple[int, float, float]]]]()
+        self._histories = dict[str, list[History]]()
         for placer in (*SIMPLE, *PLACETO, *LEARNED):
             records = here[here["placer"] == placer]
             expected = sum((c.task, c.gpus, c.placer) == (task, gpus, placer) for c in wanted)
@@ -105,22 +106,17 @@ class _Row:
 
     def until(self, placer: str, base: str) -> float:
         """Placements until as fast as the base in the end: median over seeds, perhaps infinite."""
-        wanted = self.outcome[base].median
-        found = [
-            next((n for n, _, best in history if best <= wanted), inf)
-            for history in self._histories[placer]
-        ]
-        return nan if isnan(wanted) or not found else median(found)
+        return median_until(self._histories[placer], self.outcome[base].median)
 
 
 def _claims(rows: list[_Row], theirs: pd.DataFrame) -> Section:
     """How often it is faster, and how much sooner, against each other learned placer."""
 
-    def printed(column: str) -> list[float]:
+    def published(column: str) -> list[float]:
         return list(theirs[theirs["column"] == column]["value"])
 
     def entries() -> Iterator[tuple[str, ...]]:
-        yield ("published", "RNN-based", *_summary(printed("reduction"), printed("speed_up")))
+        yield ("published", "RNN-based", *_summary(published("reduction"), published("speed_up")))
         for placer, head in PLACETO.items():
             for base, other in LEARNED.items():
                 gains = [row.reduction(placer, base) for row in rows]
@@ -153,7 +149,7 @@ def _times(rows: list[_Row]) -> Section:
 def _until(rows: list[_Row]) -> Section:
     heads = PLACETO | LEARNED
     found = [
-        (row.task, str(row.gpus), *(_number(row.placements[p]) for p in heads)) for row in rows
+        (row.task, str(row.gpus), *(printed(row.placements[p]) for p in heads)) for row in rows
     ]
     title = "Placements evaluated until the best was found"
     return Section(title, ("task", "#GPUs", *heads.values()), tuple(found), MEDIANS)
@@ -162,16 +158,10 @@ def _until(rows: list[_Row]) -> Section:
 def _caught_up(rows: list[_Row]) -> Section:
     pairs = {(p, base): f"{PLACETO[p]}: {LEARNED[base]}" for p in PLACETO for base in LEARNED}
     found = [
-        (row.task, str(row.gpus), *(_number(row.until(*pair)) for pair in pairs)) for row in rows
+        (row.task, str(row.gpus), *(printed(row.until(*pair)) for pair in pairs)) for row in rows
     ]
     title = "Placements that Placeto needed until as fast as another's median in the end"
     return Section(title, ("task", "#GPUs", *pairs.values()), tuple(found), MEDIANS)
-
-
-def _number(value: float) -> str:
-    if isnan(value):
-        return "missing"
-    return "not reached" if isinf(value) else f"{value:,.0f}"
 
 
 def _printed(theirs: pd.DataFrame) -> Section:

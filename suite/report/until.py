@@ -1,0 +1,28 @@
+"""How many placements a search evaluated until a step was as fast as something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf, isinf, isnan, nan
+from statistics import median
+
+History = list[tuple[int, float, float]]
+"""Of a search: placements evaluated, seconds passed, best step time in seconds, as it fell."""
+
+
+def until(history: History, wanted: float) -> float:
+    """The number of placements until a step took at most ``wanted`` seconds; infinite if never."""
+    return next((number for number, _, best in history if best <= wanted), inf)
+
+
+def median_until(histories: Iterable[History], wanted: float) -> float:
+    """The median over searches; NaN without a search, or where ``wanted`` is NaN."""
+    numbers = [until(history, wanted) for history in histories]
+    return nan if not numbers or isnan(wanted) else median(numbers)
+
+
+def printed(number: float) -> str:
+    """A number of placements as tables print it."""
+    if isnan(number):
+        return "missing"
+    return "not reached" if isinf(number) else f"{number:,.0f}"
