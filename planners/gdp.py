@@ -131,7 +131,7 @@ class GDP:
         return learned.settings._search(networks, graph, search)
 
     def _search(self, networks: Networks, graph: ClassGraph, search: Search) -> Placement:
-        policy = Policy(graph, self.nodes(graph, search.rng), networks)
+        policy = self.policy_of(graph, self.nodes(graph, search.rng), networks, alone=True)
         search.note(nodes=policy.count, threads=threads())
         if not self.updates:
             return Placement.of(graph.problem, policy.likeliest())
@@ -145,13 +145,19 @@ class GDP:
         networks = Networks.of(graphs, self, training.rng)
         lessons = [
             InTurn(
-                Policy(graph, self.nodes(graph, search.rng), networks),
+                self.policy_of(graph, self.nodes(graph, search.rng), networks, alone=False),
                 *(search, self.updates, self.reward, self.baseline()),
             )
             for graph, search in zip(graphs, training.searches, strict=True)
         ]
         learn_in_turn(lessons, training)
         return Learned(networks.vocabulary, weights_of(networks.variables))
+
+    def policy_of(
+        self, graph: ClassGraph, part_of: Ints, networks: Networks, alone: bool
+    ) -> Policy:
+        """The networks on a graph: ``alone``, or one of several that they learn on in turn."""
+        return Policy(graph, part_of, networks)
 
     def nodes(self, graph: ClassGraph, rng: np.random.Generator) -> NDArray[np.int64]:
         """int64[classes]: which decision places each class; every class has its own."""
@@ -230,18 +236,14 @@ class Policy:
         # Nodes stand in topological order, as far as they have one: by the mean of their classes'.
         sums = np.bincount(part_of, graph.leaders, minlength=self.count)
         self.order = np.argsort(sums / np.bincount(part_of, minlength=self.count), kind="stable")
-        self.optimizer = networks.optimizer
+        self.variables, self.optimizer = networks.variables, networks.optimizer
         self.begins_likeliest = False
         self._chances = as_traced(lambda: tf.nn.softmax(self.logits()))
         self._ascend = as_traced(self._gradient)
 
     def logits(self) -> Tensor:
         """float32[nodes, devices]; the first devices of the networks are those of the graph."""
-        networks, x = self.networks, self.networks.network(self.told)
-        if self.count < self.graph.count:
-            sizes = np.bincount(self.part_of, minlength=self.count)[:, None]
-            x = tf.math.unsorted_segment_sum(x, self.part_of, self.count) / np.float32(sizes)
-        x = tf.gather(x, self.order)
+        networks, x = self.networks, self.embedded()
         # Superposition (section 3.3): what the placer's dense layers read is weighted, feature by
         # feature, by what the graph network says of the node.
         condition: Tensor = tf.ones([])
@@ -251,6 +253,15 @@ class Policy:
         logits = self.settings.scale(networks.head(condition * normalised(x)))
         back: Tensor = tf.gather(logits[:, : self.graph.devices], np.argsort(self.order))
         return back
+
+    def embedded(self) -> Tensor:
+        """float32[nodes, width]: what the graph network says of the nodes, in their order."""
+        x = self.networks.network(self.told)
+        if self.count < self.graph.count:
+            sizes = np.bincount(self.part_of, minlength=self.count)[:, None]
+            x = tf.math.unsorted_segment_sum(x, self.part_of, self.count) / np.float32(sizes)
+        ordered: Tensor = tf.gather(x, self.order)
+        return ordered
 
     def likeliest(self) -> NDArray[np.int32]:
         """int32[ops]: every node on the device that is likeliest for it."""
@@ -297,5 +308,5 @@ class Policy:
             log_chances = tf.nn.log_softmax(self.logits())
             gain = mean_gain(log_chances, chosen, old, advantages, self.settings.clip)
             loss = -gain - self.settings.objective(log_chances, best)
-        gradients = tape.gradient(loss, self.networks.variables)
+        gradients = tape.gradient(loss, self.variables)
         return gradients, tf.linalg.global_norm(gradients), mean_entropy(log_chances)
