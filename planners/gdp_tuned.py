@@ -1,8 +1,11 @@
 """GDP with changes of ours, under which it learns more from as many placements.
 
-Not from a paper. In the order of what they bring: the placer decides on METIS parts, of which it
-sees the mean of their classes' embeddings; advantages within an update; running out of memory costs
-by what is missing; logits are scaled up; the best placement so far is imitated.
+Not from a paper. The placer decides on groups made of the modules of the graph's repeated structure
+(baselines/structure/cut.py), of which it sees the mean of their classes' embeddings. To its logits
+are added how fast a device is for a group and, where it has one graph alone, a table that learns
+what tells groups apart which look alike to the networks. Advantages are taken within an update;
+running out of memory costs by what is missing; logits are scaled up; the best placement so far is
+imitated.
 """
 
 from __future__ import annotations
@@ -13,48 +16,67 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.partitioning.parts import parts
+from baselines.structure.cut import cut_structure
 from planners.features.class_graph import ClassGraph
-from planners.gdp import GDP
+from planners.gdp import GDP, Networks, Policy
 from planners.nn.backend import tf
+from planners.nn.optimizer import Optimizer
 from planners.nn.tensor import Tensor
+from planners.nn.weights import zeros
 from planners.policy_gradient.batch_baseline import BatchBaseline
 from planners.policy_gradient.checks import check_counts, check_positive
 from planners.policy_gradient.rewards import Baseline, overload
+from planners.post_tuned import as_fast
 from suite.core.arrays import Floats, Ints
+from suite.core.errors import InputError
 from suite.core.scores import Scores
 
 
 @dataclass(frozen=True)
 class GDPTuned(GDP):
-    """Decides on parts, compares the samples of an update, imitates the best."""
+    """Decides on groups, which begin where they are fast; compares samples, imitates the best."""
 
-    parts: int = 64
-    """METIS parts, each a decision."""
+    groups: int = 32
+    """Groups, each a decision."""
+    head_start: float = 2.0
+    """A group starts on a device with a probability in proportion to how fast that runs it, as far
+    as its logit differs by no more than this from the devices' mean; 0: all alike. A policy of
+    several graphs learns what to add to it."""
+    table: float = 50.0
+    """Factor on a learned table of logits, groups x devices, added to the networks' where one graph
+    is searched; 0: none. The steps of an unrolled layer look alike to the networks, which then put
+    them all on one device."""
     factor: float = 4.0
-    """Of the logits: a policy that can become certain within a hundred updates."""
+    """Of the networks' logits: a policy that can become certain within a hundred updates."""
     imitation: float = 0.3
     """Weight of the log-probability of the best placement so far in the objective."""
     overload_cost: float = 40.0
     """The reward is -sqrt(seconds), less this times what memory is missing on the fullest device,
     as a multiple of its memory."""
     learning_rate: float = 0.001
-    """Adam's: parts are few, and certain soon enough."""
+    """Adam's: groups are few, and certain soon enough."""
     epochs: int = 4
     """Steps of gradient ascent per update, which are cheap on so few nodes."""
-    NETWORK: ClassVar[tuple[str, ...]] = (*GDP.NETWORK, "parts", "factor")
+    NETWORK: ClassVar[tuple[str, ...]] = (*GDP.NETWORK, "groups", "head_start", "factor")
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing (InputError)."""
         super().__post_init__()
-        check_counts(self, "parts")
+        check_counts(self, "groups")
         check_positive(self, "factor", "overload_cost")
+        for name in ("head_start", "table"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise InputError(f"{name} is {getattr(self, name)}; give >= 0")
 
     def nodes(self, graph: ClassGraph, rng: np.random.Generator) -> NDArray[np.int64]:
-        """int64[classes]: its METIS part; NativeCrash when METIS fails."""
-        [part] = parts(graph.problem, [min(graph.count, self.parts)], rng)
-        # METIS may leave parts empty.
-        return np.asarray(np.unique(part, return_inverse=True)[1], np.int64)
+        """int64[classes]: the group of each."""
+        return cut_structure(graph.problem, self.groups, rng)
+
+    def policy_of(
+        self, graph: ClassGraph, part_of: Ints, networks: Networks, alone: bool
+    ) -> Policy:
+        """The networks on a graph, with what is added to their logits."""
+        return _Policy(graph, part_of, networks, self, alone)
 
     def reward(self, scores: Scores, memory: Ints) -> Floats:
         """-sqrt(seconds), less what memory is missing: float64[samples]."""
@@ -73,3 +95,34 @@ class GDPTuned(GDP):
     def scale(self, logits: Tensor) -> Tensor:
         """The logits times ``factor``."""
         return self.factor * logits
+
+
+class _Policy(Policy):
+    """Adds to the networks' logits how fast devices are, and a table of the graph's own."""
+
+    def __init__(
+        self,
+        graph: ClassGraph,
+        part_of: Ints,
+        networks: Networks,
+        settings: GDPTuned,
+        alone: bool,
+    ) -> None:
+        super().__init__(graph, part_of, networks)
+        fast = as_fast(graph.problem, np.asarray(part_of, np.int64), settings.head_start)
+        self.start = tf.Variable(fast.astype(np.float32), trainable=False)
+        self.factor = settings.table
+        self.table = zeros("table", self.count, graph.devices)
+        if alone and settings.table:
+            self.variables = [*self.variables, self.table]
+            self.optimizer = Optimizer(self.variables)
+
+    def logits(self) -> Tensor:
+        logits: Tensor = super().logits() + self.start + self.factor * self.table
+        return logits
+
+    def soften(self, share: float) -> float:
+        # What is added counts among the logits that are divided; the table is still zero.
+        divisor = super().soften(share)
+        self.start.assign(self.start / divisor)
+        return divisor

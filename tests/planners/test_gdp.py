@@ -163,14 +163,66 @@ def test_the_baseline_is_the_average_of_all_trials_before() -> None:
     assert third.samples.tolist() == [0.0, 0.5]
 
 
-def test_parts_are_placed_as_one() -> None:
+def test_groups_are_placed_as_one() -> None:
     problem = six_ops()
     search = Search(problem, Simulator(problem), 0)
-    settings = GDPTuned(**SMALL, parts=2, updates=2)
+    settings = GDPTuned(**SMALL, groups=2, updates=2)
     placement = settings.place(problem, search)
     assert search.notes["nodes"] == 2
     assert len(set(placement.devices.tolist())) <= 2
     assert search.evaluations == 20
+
+
+def tuned(alone: bool, **change: float) -> Policy:
+    """On the six operations, each of which takes 0.5 s on the CPU and 0.1 s on either GPU."""
+    graph = ClassGraph(six_ops())
+    settings = GDPTuned(**SMALL, **change)
+    networks = Networks.of([graph], settings, np.random.default_rng(0))
+    return settings.policy_of(graph, np.arange(graph.count), networks, alone)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_device_begins_as_likely_as_it_is_fast(alone: bool) -> None:
+    chances = tf.nn.softmax(tuned(alone).logits()).numpy()
+    assert chances == pytest.approx(np.tile([1 / 11, 5 / 11, 5 / 11], (6, 1)))
+
+
+def test_a_head_start_is_bounded() -> None:
+    logits = tuned(alone=True, head_start=0.5).logits().numpy()
+    # The three logits differ by log 5; the CPU's, two thirds of that below the mean, is bounded.
+    assert logits[0] == pytest.approx([-0.5, 0.5, 0.5])
+    assert tuned(alone=True, head_start=0.0).logits().numpy() == pytest.approx(np.zeros((6, 3)))
+
+
+def test_the_table_belongs_to_one_graph_alone() -> None:
+    networks_only = len(tuned(alone=False).variables)
+    assert len(tuned(alone=True).variables) == networks_only + 1
+    assert len(tuned(alone=True, table=0.0).variables) == networks_only
+
+
+def test_the_table_tells_apart_what_looks_alike() -> None:
+    made = tuned(alone=True, table=3.0)
+    moved = np.zeros((6, 3), np.float32)
+    moved[0, 1] = 2.0
+    before = made.logits().numpy()
+    made.variables[-1].assign(moved)
+    assert made.logits().numpy() - before == pytest.approx(3.0 * moved)
+
+
+def test_softening_counts_the_head_start() -> None:
+    made = tuned(alone=True)
+    divisor = made.soften(0.999)
+    logits = made.logits().numpy().astype(np.float64)
+    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    entropy = -(chances * np.log(chances)).sum(axis=1).mean()
+    assert divisor > 1
+    assert entropy == pytest.approx(0.999 * np.log(3), rel=1e-4)
+
+
+@pytest.mark.parametrize("wrong", [{"head_start": -1.0}, {"table": -1.0}, {"groups": 0}])
+def test_what_is_added_to_logits_is_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        GDPTuned(**wrong)
 
 
 def test_heads_share_the_width() -> None:
