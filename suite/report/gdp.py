@@ -30,6 +30,7 @@ BATCHES = (2, 3)
 """The batches of Table 3 of different graphs."""
 BATCH = World("p100", ("gdp_batch", "gdp"), _nothing_fitted)
 BATCH3 = World("p100", (*(f"gdp_batch{n}" for n in BATCHES), "gdp"), _nothing_fitted)
+PARTS = World("p100", ("gdp_ablation", "gdp_batch", "gdp"), _nothing_fitted)
 HOLDOUT = World("p100", ("gdp_holdout", "gdp"), _nothing_fitted)
 SEEN_ALONE = {"human_expert": "human", "hdp": "HDP", LEARNED: "GDP-one"}
 """The bars of Figure 2 that need no policy of other graphs."""

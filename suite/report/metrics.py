@@ -52,6 +52,7 @@ METRICS = {
         Metric("speedup_over_human", "speed-up over the human expert", "%", "higher", "z.1f"),
         Metric("speedup_over_hdp", "speed-up over HDP", "%", "higher", "z.1f"),
         Metric("speedup_of_batch", "speed-up over GDP-one", "%", "higher", "z.1f"),
+        Metric("gain_of_part", "faster with the part", "%", "higher", "z.1f"),
         Metric("speedup_over_best", "speed-up over the best other", "%", "higher", "z.1f"),
         Metric("search_speedup", "search speed-up over HDP", "", "higher", ".2f"),
         Metric("peak_memory", "peak memory", "bytes", "lower", ".1f", 1e9),

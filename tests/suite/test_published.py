@@ -68,6 +68,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("GDP", "3 batch 4", 1),
         ("GDP", "3 batch 5", 1),
         ("GDP", "Figure 2", 30),
+        ("GDP", "ablation", 2),
         ("HSDAG", "2", 42),
         ("HSDAG", "3", 30),
         ("HSDAG", "4", 9),
