@@ -62,6 +62,7 @@ COLUMNS = (
     _Column("annealing, 1,000", PARTS, WHOLE, 1000),
     _Column("before, 1,000", PARTS, "before", 1000),
     _Column("HDP, tuned, 1,000", EQUAL, "hdp_tuned", 1000),
+    _Column("GDP, tuned, 1,000", EQUAL, "gdp_tuned", 1000),
     _Column("restarts of METIS, 1,000", EQUAL, "restarts", 1000),
     _Column("annealing, 4,000", EQUAL, WHOLE, 4000),
     _Column("before, 4,000", EQUAL, "before", 4000),
