@@ -4,8 +4,9 @@ Three networks whose structure no task has, each on 2 and 4 GPUs of the machine 
 DenseNet-121, where every layer of a block reads all before it; an encoder of eight transformer
 layers; a tagger of two bidirectional LSTM layers over 40 words, which Keras unrolls. Beside
 annealing, with its own defaults and 4,000 evaluations, every placer that `placebench place` tries
-where none is named: single devices, partitioners, list schedules. Then annealing and learned_moves,
-with the policy that comes with placebench, after fewer evaluations.
+where none is named: single devices, partitioners, list schedules. Then three placers that evaluate
+nothing, and annealing and learned_moves, with the policy that comes with placebench, after fewer
+evaluations.
 
     python benchmarks/unseen_models.py
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 MACHINE = "k40"
 GPUS = (2, 4)
 EVALUATIONS = 4000
+UNJUDGED = ("random", "metis", "best_estimate")
+"""Placers that evaluate nothing, beside one another: what is known of a graph at first sight."""
 SHORTER = (("annealing", 100), ("learned_moves", 100), ("annealing", 1000), ("learned_moves", 1000))
 """Placer, and evaluations."""
 SEEDS = 3
@@ -67,7 +70,9 @@ def networks() -> Iterator[tuple[str, keras.Model]]:
     yield "BiLSTM tagger", keras.Model(words, keras.layers.Dense(64, activation="softmax")(hidden))
 
 
-def searched(problem: Problem, simulator: Simulator, placer: str, evaluations: int) -> list[Answer]:
+def searched(
+    problem: Problem, simulator: Simulator, placer: str, evaluations: int | None = None
+) -> list[Answer]:
     """What a search finds, with each seed."""
     made, found = make_placer(placer, {}), []
     for seed in range(SEEDS):
@@ -98,6 +103,7 @@ def row(name: str, problem: Problem) -> tuple[str, ...]:
         f"{100 * (1 - mine / theirs):.1f} %",
         f"x{mine / bound:.2f}",
         f"{median(answer.seconds for answer in answers):.0f}",
+        *(summary(searched(problem, simulator, placer)) for placer in UNJUDGED),
         *(summary(searched(problem, simulator, *asked)) for asked in SHORTER),
     )
 
@@ -124,10 +130,12 @@ def main() -> None:
     lead = (
         f"`python benchmarks/unseen_models.py`: a training step, batch 32, machine `{MACHINE}`,"
         f" simulated. Annealing: {EVALUATIONS:,} evaluations, median and range of {SEEDS} seeds, no"
-        f" parameter set. The others: {', '.join(QUICK)}."
+        f" parameter set. The others: {', '.join(QUICK)}. {', '.join(UNJUDGED)}: one placement of"
+        f" each of {SEEDS} seeds, nothing evaluated."
     )
     shorter = [f"{placer} {evaluations:,}, s" for placer, evaluations in SHORTER]
-    header = ("network", "operations", "GPUs", *heads, "planning, s", *shorter)
+    unjudged = [f"{placer}, s" for placer in UNJUDGED]
+    header = ("network", "operations", "GPUs", *heads, "planning, s", *unjudged, *shorter)
     title = "Searches on models that are no tasks"
     write_page(__file__, Section(title, header, tuple(rows), lead))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -32,6 +33,8 @@ def serve(
     if lock is not None:
         os.set_inheritable(lock.number, False)
     take_share(share)
+    # Each cell traces functions of its own; TensorFlow takes those of several for a mistake.
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     while True:
         try:
             job = pipe.recv()
