@@ -159,8 +159,8 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         " and it reaches the published figure or exceeds it; does not hold where all of it is below"
         " that figure; else undecided. Without a published figure, the same about zero.",
         "Geometric mean of without / with, less 1, as in [Table 1](gdp_table1.md); the paper does"
-        " not say how it averages. Graphs where one of the two found nothing that fits in memory are"
-        f" left out of the averages. Of each graph the median over seeds. {notes.effort(ours, heads)}",
+        " not say how it averages. Graphs where one of the two found nothing that fits in memory"
+        f" are left out of the averages. Medians over seeds. {notes.effort(ours, heads)}",
         "On eleven graphs at once: the best placement that the policy met of each graph while it"
         " was trained on all of them, as in [Table 2](gdp_table2.md).",
         "Attention is the Transformer: without it the devices' chances come from what the graph"
