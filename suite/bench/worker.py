@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import signal
@@ -19,6 +18,7 @@ from suite.bench.lock import HeldOpen
 from suite.bench.record import FORMAT, Record, write_record
 from suite.core.cores import Share, take_share
 from suite.core.errors import InputError
+from suite.core.quiet_tensorflow import allow_traces
 from suite.search.progress_log import Listener, Progress
 
 Answer: TypeAlias = Record | OSError | Progress
@@ -33,8 +33,7 @@ def serve(
     if lock is not None:
         os.set_inheritable(lock.number, False)
     take_share(share)
-    # Each cell traces functions of its own; TensorFlow takes those of several for a mistake.
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)
+    allow_traces()
     while True:
         try:
             job = pipe.recv()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.commands._display import Display
     from suite.commands._prepare import prepared
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
+    from suite.core.quiet_tensorflow import allow_traces
     from suite.formats.atomic import remove_parts
 
     output: Path = arguments.output
@@ -76,8 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = lessons_of(grid, arguments.placer, *tasks, arguments.gpus, arguments.evaluations)
     output.parent.mkdir(parents=True, exist_ok=True)
     remove_parts(output.parent)
-    # One trace a graph is as few as there can be; TensorFlow takes that for a mistake.
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)
+    allow_traces()
     with prepared(list(jobs), output.parent, 0, here=True):
         COMPILE_TIME.announce(FIRST_USE)
         with Display() as display:

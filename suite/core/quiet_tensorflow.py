@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
@@ -39,3 +40,11 @@ def quiet_start() -> Iterator[None]:
             sys.stderr.flush()
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def allow_traces() -> None:
+    """Let many functions be traced without a word.
+
+    Every graph has traces of its own, as few as there can be; TensorFlow takes that for a mistake.
+    """
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)

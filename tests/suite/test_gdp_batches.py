@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from suite_records import record
+from suite_records import record, write
 
-from suite.bench.cell import Cell
-from suite.bench.record import write_record
 from suite.report.build import build_table
 from suite.report.load_records import load_published, load_records
 from suite.report.plot_style import png
@@ -48,8 +46,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         gdp_record("gdp_holdout", "gdp_rnnlm_2", "gdp_fine_tuned", 0.2) | {"policy": other},
         gdp_record("gdp_holdout", "transformer_xl_2", "gdp_zero_shot", 0.4) | {"policy": own},
     ]
-    for one in found:
-        write_record(one, None, Cell(**one["cell"]).path(folder))
+    write(folder, *found)
     return folder
 
 
@@ -112,8 +109,7 @@ def test_the_figure_has_a_bar_for_each_time_ours_and_theirs(results: Path) -> No
 
 
 def parts_page(tmp_path: Path, *found: dict[str, Any]) -> Table:
-    for one in found:
-        write_record(one, None, Cell(**one["cell"]).path(tmp_path))
+    write(tmp_path, *found)
     return build_table("gdp_parts", tmp_path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import nan
+from statistics import geometric_mean
 
 from suite.report.comparison import Row
 from suite.report.metrics import metric
@@ -20,6 +21,11 @@ def over_base(base: float, new: float) -> float:
 def over_new(base: float, new: float) -> float:
     """ColocRL's formula, in percent: (base - new) / new (Mirhoseini et al. 2017, Table 2)."""
     return 100 * (base - new) / new
+
+
+def mean_gain(gains: Iterable[float]) -> float:
+    """Geometric mean of base / new over gains by :func:`over_new`, in percent, less 1."""
+    return 100 * (geometric_mean(1 + gain / 100 for gain in gains) - 1)
 
 
 def fastest(outcomes: Iterable[Outcome]) -> float:

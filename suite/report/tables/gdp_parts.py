@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan
-from statistics import geometric_mean, median
+from statistics import median
 
 import pandas as pd
 
@@ -11,12 +10,13 @@ from suite.core.statistics import median_interval
 from suite.report.comparison import Comparison, Row
 from suite.report.gdp import PARTS, printed_table
 from suite.report.metrics import metric
-from suite.report.outcome import Printed
+from suite.report.outcome import NOT_GIVEN, Printed
 from suite.report.policies import policies_section
+from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import Entry, long_form
-from suite.report.tables._gains import over_new
+from suite.report.tables._gains import mean_gain, over_new
 
 SECONDS, GAIN = metric("step_time"), metric("gain_of_part")
 GRIDS = PARTS.grids
@@ -37,7 +37,6 @@ PLACERS = [
     for planner, (_, _, parts) in PLANNERS.items()
     for name in (planner, *(f"{planner}_{part}" for part in parts))
 ]
-HOLDS, FAILS, UNDECIDED, MISSING = "holds", "does not hold", "undecided", "missing"
 
 TITLE = "GDP: what its parts are worth"
 LEAD = """\
@@ -90,11 +89,11 @@ def _claims(ours: Comparison, claims: pd.DataFrame) -> Section:
     rows = []
     for planner, (head, learns_on, parts) in PLANNERS.items():
         for part, what in parts.items():
-            theirs = Printed.of(claims, "all", part) if learns_on == ONE else None
+            # What is printed is of one graph.
+            theirs = Printed.of(claims, "all", part) if learns_on == ONE else NOT_GIVEN
             gains = _gains(ours, planner, part)
-            printed = f"{theirs.text} %" if theirs and theirs.digits else "-"
-            target = theirs.value if theirs and theirs.digits else nan
-            rows.append((what, head, printed, *_average(gains), _verdict(gains, target)))
+            printed = theirs.text + " %" * bool(theirs.digits)
+            rows.append((what, head, printed, *_average(gains), _verdict(gains, theirs.value)))
     header = (
         *("part", "planner", "published", "GEOMEAN [2]", "median [interval over graphs]"),
         *("faster with it on", "verdict [1]"),
@@ -108,15 +107,14 @@ def _average(gains: list[float]) -> tuple[str, str, str]:
     low, high, level = median_interval(gains)
     spread = f" [{GAIN.format(low)} to {GAIN.format(high)}; {level:.0%}]" if level == level else ""
     wins = f"{sum(gain > 0 for gain in gains)} of {len(gains)}"
-    mean = 100 * (geometric_mean(1 + gain / 100 for gain in gains) - 1)
-    return f"{GAIN.format(mean)} %", f"{GAIN.format(median(gains))} %{spread}", wins
+    return f"{GAIN.format(mean_gain(gains))} %", f"{GAIN.format(median(gains))} %{spread}", wins
 
 
 def _verdict(gains: list[float], target: float) -> str:
-    """Of a published mean; without one, of whether there is a gain at all."""
-    interval = median_interval(gains)
+    """Of a published mean; without one (NaN), of whether there is a gain at all."""
     if len(gains) < 2:
         return MISSING
+    interval = median_interval(gains)
     if interval.is_range:
         return UNDECIDED
     if interval.high < (target if target == target else 0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import nan
 from statistics import geometric_mean
 
 import pandas as pd
@@ -24,7 +23,7 @@ from suite.report.outcome import Outcome, Printed, beside, best_of
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import Entry, long_form
-from suite.report.tables._gains import Gain, over_new
+from suite.report.tables._gains import Gain, mean_gain, over_new
 from suite.report.tables._intervals import seed_intervals
 from suite.report.tables._sections import fullest, graph_section, memory_section
 
@@ -93,11 +92,10 @@ def _mean_text(
     ours: Comparison, printed: pd.DataFrame, gains: dict[tuple[Row, str], Gain], name: str
 ) -> str:
     """Geometric mean of the ratios of step times, less 1, over the rows that have both."""
-    known = [gains[row, name].value for row in ours.rows]
-    ratios = [1 + value / 100 for value in known if value == value]
-    mean = 100 * (geometric_mean(ratios) - 1) if ratios else nan
+    every = (gains[row, name].value for row in ours.rows)
+    known = [value for value in every if value == value]
     theirs = Printed.of(printed, "all", name)
-    shown = f"{metric(name).format(mean)}% of {len(ratios)}" if ratios else "missing"
+    shown = f"{metric(name).format(mean_gain(known))}% of {len(known)}" if known else "missing"
     return f"{shown} ({theirs.text}%)"
 
 
