@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from baselines.structure.cut import cut_structure
 from planners.features.class_graph import ClassGraph
+from planners.features.fast_devices import as_fast
 from planners.gdp import GDP, Networks, Policy
 from planners.nn.backend import tf
 from planners.nn.optimizer import Optimizer
@@ -26,7 +27,6 @@ from planners.nn.weights import zeros
 from planners.policy_gradient.batch_baseline import BatchBaseline
 from planners.policy_gradient.checks import check_counts, check_positive
 from planners.policy_gradient.rewards import Baseline, overload
-from planners.post_tuned import as_fast
 from suite.core.arrays import Floats, Ints
 from suite.core.errors import InputError
 from suite.core.scores import Scores
@@ -111,15 +111,15 @@ class _Policy(Policy):
         super().__init__(graph, part_of, networks)
         fast = as_fast(graph.problem, np.asarray(part_of, np.int64), settings.head_start)
         self.start = tf.Variable(fast.astype(np.float32), trainable=False)
-        self.factor = settings.table
-        self.table = zeros("table", self.count, graph.devices)
+        self.factor, self.table = settings.table, None
         if alone and settings.table:
+            self.table = zeros("table", self.count, graph.devices)
             self.variables = [*self.variables, self.table]
             self.optimizer = Optimizer(self.variables)
 
     def logits(self) -> Tensor:
-        logits: Tensor = super().logits() + self.start + self.factor * self.table
-        return logits
+        logits: Tensor = super().logits() + self.start
+        return logits if self.table is None else logits + self.factor * self.table
 
     def soften(self, share: float) -> float:
         # What is added counts among the logits that are divided; the table is still zero.

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from baselines.partitioning.parts import parts
 from baselines.structure.cut import cut_structure
 from planners.features.class_graph import ClassGraph
+from planners.features.fast_devices import seconds_of_groups
 from planners.features.tables import Matrix
 from planners.hdp import HDP, GroupEmbedding, Grouper, Grouping, JointPolicy, Placer, op_features
 from planners.nn.backend import tf
@@ -31,7 +32,6 @@ from planners.policy_gradient.reinforce import Sample
 from planners.policy_gradient.rewards import Baseline, Credit, overload
 from suite.core.arrays import Floats, Ints
 from suite.core.errors import InputError
-from suite.core.problem import Problem
 from suite.core.scores import Scores
 
 
@@ -139,17 +139,6 @@ class HDPTuned(HDP):
         if self.advantage == "difference":
             return plain
         return BatchBaseline(plain.decay, plain.valid_only_after, plain.value)
-
-
-def seconds_of_groups(problem: Problem, partition: NDArray[np.int64]) -> Floats:
-    """float64[groups, devices]: what the classes of each group take together.
-
-    A class that a device cannot run takes what it does on the fastest that can.
-    """
-    seconds = problem.class_seconds
-    seconds = np.where(np.isfinite(seconds), seconds, seconds.min(axis=1, keepdims=True))
-    columns = [np.bincount(partition, column) for column in seconds.T]
-    return np.stack(columns, axis=1)
 
 
 class _Grouper(Grouper):

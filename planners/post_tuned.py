@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from baselines.structure.cut import cut_structure
 from planners.features.class_graph import ClassGraph
+from planners.features.fast_devices import as_fast
 from planners.post import Post, _Algorithm
-from suite.core.arrays import Floats
 from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -60,16 +60,3 @@ class _FromFast(_Algorithm):
         super().__init__(settings, problem, search)
         if settings.head_start and self.update == 0:
             self.logits = as_fast(problem, self.grouping, settings.head_start)
-
-
-def as_fast(problem: Problem, grouping: NDArray[np.int64], most: float) -> Floats:
-    """float64[groups, devices]: logits by which a group's devices are as likely as they are fast.
-
-    ``grouping`` is int64[n_classes]. No logit is further than ``most`` from the mean of its row. A
-    class that a device cannot run counts as on the fastest that can, which is where it will go.
-    """
-    seconds = problem.class_seconds
-    seconds = np.where(np.isfinite(seconds), seconds, seconds.min(axis=1, keepdims=True))
-    sums = np.stack([np.bincount(grouping, column) for column in seconds.T], axis=1)
-    logits = -np.log(np.maximum(sums, 1e-9))
-    return np.asarray(np.clip(logits - logits.mean(axis=1, keepdims=True), -most, most), np.float64)

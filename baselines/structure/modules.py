@@ -20,6 +20,8 @@ RESOLUTIONS = (0.5, 1.0, 2.0, 4.0)
 """Of Louvain's method; twice the number gives modules about half as large."""
 MOST = 20_000
 """Roles of which Louvain's method finds communities in seconds; METIS cuts larger graphs."""
+TOTAL = 2**24
+"""Sum of the weights that Louvain's method is given: see :func:`exact_weights`."""
 PARTS = (16, 32, 64, 128)
 """Modules that METIS cuts, as many as Louvain's method finds in networks of some thousand roles."""
 
@@ -48,13 +50,28 @@ def _communities(count: int, pairs: Ints, joined: Floats, seed: int) -> NDArray[
     """int64[levels, roles], of int64[2, pairs] roles and by how much each pair is joined."""
     graph = nx.Graph()
     graph.add_nodes_from(range(count))
-    graph.add_weighted_edges_from(zip(*pairs.tolist(), joined.tolist(), strict=True))
+    weights = exact_weights(joined).tolist()
+    graph.add_weighted_edges_from(zip(*pairs.tolist(), weights, strict=True))
     found = np.zeros((len(RESOLUTIONS), count), np.int64)
     for row, resolution in zip(found, RESOLUTIONS, strict=True):
         parts = nx.community.louvain_communities(graph, resolution=resolution, seed=seed)
         for number, part in enumerate(parts):
             row[list(part)] = number
     return found
+
+
+def exact_weights(joined: Floats) -> NDArray[np.int64]:
+    """int64[pairs]: positive integers in proportion to float64[pairs], which add up to TOTAL.
+
+    Since that is a power of two, as the resolutions are, floats hold every gain of Louvain's method
+    exactly. Otherwise networkx (3.6.1 at least) may never end: where two gains are equal but for
+    rounding, a role goes to and fro between the two communities.
+    """
+    # One unit each is set aside, so that no pair counts for nothing.
+    shared = TOTAL - len(joined)
+    ends = np.floor(np.cumsum(joined) / joined.sum() * shared).astype(np.int64)
+    ends[-1:] = shared
+    return np.asarray(np.diff(ends, prepend=0) + 1, np.int64)
 
 
 def _cuts(count: int, pairs: Ints, joined: Floats, seed: int) -> NDArray[np.int64]:

@@ -7,7 +7,8 @@ import pytest
 from six_ops import six_ops
 
 from planners.features.class_graph import ClassGraph
-from planners.hdp_tuned import HDPTuned, seconds_of_groups
+from planners.features.fast_devices import seconds_of_groups
+from planners.hdp_tuned import HDPTuned
 from suite.core.errors import InputError
 
 

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from six_ops import every_placement, six_ops
 
+from planners.features.fast_devices import as_fast
 from planners.post import (
     MODES,
     Post,
@@ -24,7 +25,7 @@ from planners.post import (
     normalised,
     softmax,
 )
-from planners.post_tuned import PostTuned, as_fast
+from planners.post_tuned import PostTuned
 from suite.core.child_python import child_environment, python_command
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.graph import OpGraph
