@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -19,8 +19,10 @@ from suite.bench.load_problem import problem_of
 from suite.bench.made_by import code_of_modules, placer_modules
 from suite.bench.provenance import provenance
 from suite.bench.run_cell import search_of
+from suite.bench.variants import variant
 from suite.core.arrays import digest
 from suite.core.errors import InputError
+from suite.core.problem import Problem
 from suite.formats.machine_toml import load_machine
 from suite.formats.policy_file import Lesson, PolicyFile
 from suite.search.checkpoint import Checkpoint
@@ -94,21 +96,48 @@ def _those(able: Sequence[str]) -> str:
     return f"those of the grid that can: {', '.join(able) or 'none'}"
 
 
-def identity_of(jobs: Sequence[Job]) -> str:
-    """Digest of all that decides the policy that jobs make."""
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """What a policy is trained on: a job's graph, or a variant of it."""
+
+    job: Job
+    problem: Problem
+    task: str
+    """The task's name; a variant's has its number."""
+
+
+def _subjects(jobs: Sequence[Job], variants: int) -> list[_Subject]:
+    """Each job's graph, followed by so many variants of it."""
+    found = []
+    for job in jobs:
+        problem, task = problem_of(job), job.cell.task
+        found.append(_Subject(job, problem, task))
+        for number in range(1, variants + 1):
+            other = variant(problem, number, job.cell.derived_seed(job.base_seed))
+            found.append(_Subject(job, other, f"{task} (variant {number})"))
+    return found
+
+
+def identity_of(jobs: Sequence[Job], variants: int = 0) -> str:
+    """Digest of all that decides the policy that jobs make, with so many variants of each."""
+    return _identity(_subjects(jobs, variants))
+
+
+def _identity(subjects: Sequence[_Subject]) -> str:
     settings = [
         {
-            "graph": problem_of(job).graph.fingerprint,
-            "machine": problem_of(job).machine.fingerprint,
-            "seed": job.cell.derived_seed(job.base_seed),
-            "semantics": [job.semantics, SEMANTICS_VERSION],
-            "evaluations": job.max_evaluations,
-            "seconds": job.max_seconds,
+            "graph": one.problem.graph.fingerprint,
+            "machine": one.problem.machine.fingerprint,
+            "seed": one.job.cell.derived_seed(one.job.base_seed),
+            "semantics": [one.job.semantics, SEMANTICS_VERSION],
+            "evaluations": one.job.max_evaluations,
+            "seconds": one.job.max_seconds,
         }
-        for job in jobs
+        for one in subjects
     ]
-    placer = make_placer(jobs[0].placer, jobs[0].parameters)
-    own = [jobs[0].placer, chosen(placer), _code(jobs[0]), jobs[0].base_seed]
+    job = subjects[0].job
+    placer = make_placer(job.placer, job.parameters)
+    own = [job.placer, chosen(placer), _code(job), job.base_seed]
     return digest([json.dumps([own, settings], sort_keys=True)])
 
 
@@ -123,15 +152,21 @@ def checkpoint_path(output: Path) -> Path:
 
 
 def train(
-    jobs: Sequence[Job], output: Path, interval: float, listener: Listener | None = None
+    jobs: Sequence[Job],
+    output: Path,
+    interval: float,
+    listener: Listener | None = None,
+    variants: int = 0,
 ) -> tuple[PolicyFile, bool]:
     """Train on the jobs' graphs and write the policy; go on where a killed training was.
 
-    Its state is saved every ``interval`` seconds beside ``output``. Returns the policy, and whether
-    it was there already. InputError where the file is there and is another policy, or none: hours
-    of training are not written over.
+    Beside each graph it is trained on so many variants of it (:mod:`suite.bench.variants`), each
+    with the budget of the graph's job. Its state is saved every ``interval`` seconds beside
+    ``output``. Returns the policy, and whether it was there already. InputError where the file is
+    there and is another policy, or none: hours of training are not written over.
     """
-    identity = identity_of(jobs)
+    subjects = _subjects(jobs, variants)
+    identity = _identity(subjects)
     if output.exists():
         found = PolicyFile.load(output)
         if found.identity != identity:
@@ -141,49 +176,50 @@ def train(
             )
         return found, True
     saved = Checkpoint(checkpoint_path(output), identity, interval)
-    searches = [search_of(job, problem_of(job), _journal(job, listener)) for job in jobs]
-    for job, search in zip(jobs, searches, strict=True):
-        if not search.problem.graph.n_ops:
-            raise InputError(f"{job.cell.task} has no operations; leave it out, --without")
+    searches = [search_of(one.job, one.problem, _journal(one, listener)) for one in subjects]
+    for one in subjects:
+        if not one.problem.graph.n_ops:
+            raise InputError(f"{one.task} has no operations; leave it out, --without")
     placer: Any = make_placer(jobs[0].placer, jobs[0].parameters)
     learned = cast(Learner, placer).train(Training(searches, jobs[0].base_seed, saved))
-    policy = _policy(jobs, searches, learned, asdict(placer), identity)
+    policy = _policy(subjects, searches, learned, asdict(placer), identity)
     policy.save(output)
     saved.remove()
     return policy, False
 
 
-def _journal(job: Job, listener: Listener | None) -> Journal:
-    name = f"{job.cell.task} on {job.cell.gpus} GPUs"
+def _journal(subject: _Subject, listener: Listener | None) -> Journal:
+    name = f"{subject.task} on {subject.job.cell.gpus} GPUs"
     return Journal(listener=None if listener is None else partial(listener, name))
 
 
 def _policy(
-    jobs: Sequence[Job],
+    subjects: Sequence[_Subject],
     searches: Sequence[Search],
     learned: Learned,
     settings: dict[str, Any],
     identity: str,
 ) -> PolicyFile:
+    job = subjects[0].job
     processor = max(search.clock.processor for search in searches)
     return PolicyFile(
-        planner=jobs[0].placer,
+        planner=job.placer,
         settings=settings,
         vocabulary=learned.vocabulary,
-        lessons=tuple(map(_lesson, jobs, searches)),
-        seed=jobs[0].base_seed,
+        lessons=tuple(map(_lesson, subjects, searches)),
+        seed=job.base_seed,
         weights=learned.weights,
         answers=tuple(map(_answer, searches)),
-        code=_code(jobs[0]),
+        code=_code(job),
         identity=identity,
         notes={"provenance": provenance(), "cpu_seconds": round(processor, 3)},
     )
 
 
-def _lesson(job: Job, search: Search) -> Lesson:
-    cell, problem = job.cell, search.problem
+def _lesson(subject: _Subject, search: Search) -> Lesson:
+    cell, problem = subject.job.cell, search.problem
     return Lesson(
-        task=cell.task,
+        task=subject.task,
         graph=problem.graph.fingerprint,
         machine=cell.machine,
         gpus=cell.gpus,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """  placebench train gdp --placer gdp_tuned --output gdp.npz
   placebench train gdp --placer gdp_tuned --without gnmt_4 --gpus 4 --output without_gnmt_4.npz
+  placebench train gdp --placer gdp_tuned --without gnmt_4 --variants 2 --output varied.npz
   placebench place gnmt_4 --machine p100 --placer gdp_tuned --policy without_gnmt_4.npz
   placebench place gnmt_4 --machine p100 --placer gdp_tuned --policy without_gnmt_4.npz \\
     --evaluations 100                          # the same policy, fine-tuned on the graph
@@ -49,6 +50,13 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument("--gpus", type=count, help="so many GPUs for every graph")
     parser.add_argument("--evaluations", type=count, help="budget of each graph")
+    parser.add_argument(
+        "--variants",
+        type=count,
+        default=0,
+        metavar="N",
+        help="train on N random variants beside each graph: cut, scaled and rewired (0)",
+    )
     parser.add_argument("--seed", type=count, help="base seed, instead of the grid's")
     parser.add_argument("--machine", help="machine, instead of the grid's")
     parser.add_argument(
@@ -80,7 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     with prepared(list(jobs), output.parent, 0, here=True):
         COMPILE_TIME.announce(FIRST_USE)
         with Display() as display:
-            policy, was_there = train(jobs, output, arguments.checkpoint, display.searching)
+            policy, was_there = train(
+                jobs, output, arguments.checkpoint, display.searching, arguments.variants
+            )
     print(_as_text(policy))
     print(f"{'finished before:' if was_there else 'wrote'} {output}")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from strategies import graphs
 from unrolled import KINDS, scopes, unrolled
 
 from baselines.structure.axis import find_axis
-from baselines.structure.modules import find_modules
+from baselines.structure.modules import RESOLUTIONS, TOTAL, exact_weights, find_modules
 from baselines.structure.roles import find_roles, hubs
 from baselines.structure.updates import find_last, find_updates
 from suite.capture.cache import load_graph
@@ -60,6 +61,34 @@ def test_metis_cuts_what_is_too_large_for_communities(monkeypatch: pytest.Monkey
     tensors, consumers = graph.edges
     apart = modules[0][graph.producer[tensors]] != modules[0][consumers]
     assert apart.mean() < 0.2
+
+
+@given(st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50))
+def test_weights_are_shares_of_a_power_of_two(joined: list[float]) -> None:
+    weights = exact_weights(np.array(joined))
+    assert weights.sum() == TOTAL
+    assert weights.min() >= 1
+    shares = TOTAL * np.array(joined) / sum(joined)
+    assert weights == pytest.approx(shares, abs=len(joined) + 2)
+
+
+@given(st.data(), st.sampled_from(RESOLUTIONS))
+def test_no_gain_of_the_method_is_rounded(data: st.DataObject, resolution: float) -> None:
+    degree = data.draw(st.integers(1, TOTAL))
+    to_old, to_new = (data.draw(st.integers(0, degree)) for _ in range(2))
+    old, new = (data.draw(st.integers(0, 2 * TOTAL - degree)) for _ in range(2))
+
+    def terms(total: int | Fraction, factor: float | Fraction) -> list[float | Fraction]:
+        """By how much modularity grows as a role leaves one community and joins another.
+
+        Blondel et al. 2008, equation 2, for a graph whose weights add up to ``total``.
+        """
+        leaves = -to_old / total + factor * (old * degree) / (2 * total**2)
+        joins = leaves + to_new / total
+        return [leaves, joins, joins - factor * (new * degree) / (2 * total**2)]
+
+    exact = terms(Fraction(TOTAL), Fraction(resolution))
+    assert [Fraction(term) for term in terms(TOTAL, resolution)] == exact
 
 
 def test_hubs_are_what_all_steps_share() -> None:

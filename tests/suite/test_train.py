@@ -72,6 +72,23 @@ def test_training_twice_is_training_once(folder: Path, capsys: pytest.CaptureFix
     assert not checkpoint_path(path).exists()
 
 
+def test_variants_are_lessons_of_their_own(folder: Path, tmp_path: Path) -> None:
+    def trained(name: str, *more: str) -> PolicyFile:
+        output = tmp_path / name
+        words = ["train", str(folder / "mine.toml"), "--output", str(output), "--without", "fan"]
+        assert cli.main([*words, *more]) == 0
+        return PolicyFile.load(output)
+
+    plain, varied = trained("plain.npz"), trained("varied.npz", "--variants", "2")
+    [task] = [one.task for one in plain.lessons]
+    names = [task, f"{task} (variant 1)", f"{task} (variant 2)"]
+    assert [one.task for one in varied.lessons] == names
+    assert len({one.graph for one in varied.lessons}) == 3
+    assert varied.lessons[0].graph == plain.lessons[0].graph
+    assert varied.identity != plain.identity
+    assert any((varied.weights[name] != plain.weights[name]).any() for name in plain.weights)
+
+
 def test_another_policy_is_not_written_over(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
