@@ -14,6 +14,7 @@ GRID = "learned_moves"
 LEARNED = (
     "best_estimate",
     "learned_moves_100",
+    "learned_moves_100_variants",
     "learned_moves_100_estimate",
     "learned_moves_1000",
 )
@@ -24,6 +25,7 @@ HEADS = {
     "annealing_100": "annealing, 100 placements",
     "annealing_100_estimate": "annealing from it, 100 placements",
     "learned_moves_100": "learned moves, 100 placements",
+    "learned_moves_100_variants": "learned moves from variants, 100 placements",
     "learned_moves_100_estimate": "learned moves from it, 100 placements",
     "annealing_1000": "annealing, 1,000 placements",
     "learned_moves_1000": "learned moves, 1,000 placements",
@@ -37,7 +39,8 @@ range. `learned_moves` is `annealing` that evaluates the most promising of sever
 annealing evaluates one as it is drawn. What is promising it learned on twelve tasks, 1,000
 placements of each, but without those of the family that it is judged on (RNNLM; NMT and GNMT;
 Transformer-XL). Both start from the answers of a single GPU, METIS and m-ETF, and from layouts
-drawn at random, all of them counted.
+drawn at random, all of them counted. "From variants": it learned as much again on one random
+variant of each graph, cut, scaled and rewired.
 
 `best_estimate` evaluates nothing, and nothing in it was learned: of a single GPU, m-ETF, 16 cuts by
 METIS and 300 layouts it answers what a list schedule estimates to be the fastest. Searches "from
