@@ -98,9 +98,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _as_text(policy: PolicyFile) -> str:
     """Each graph with the best of its placements, then the policy."""
-    head = f"{'trained on':20} {'GPUs':>4} {'evaluations':>12} {'best step time':>15}"
+    wide = max(20, *(len(one.task) for one in policy.lessons))
+    head = f"{'trained on':{wide}} {'GPUs':>4} {'evaluations':>12} {'best step time':>15}"
     rows = [
-        f"{one.task:20} {one.gpus:4} {one.evaluations:12,} {_seconds(one.best_time):>15}"
+        f"{one.task:{wide}} {one.gpus:4} {one.evaluations:12,} {_seconds(one.best_time):>15}"
         for one in policy.lessons
     ]
     weights = sum(array.size for array in policy.weights.values())
