@@ -118,12 +118,8 @@ def _subjects(jobs: Sequence[Job], variants: int) -> list[_Subject]:
     return found
 
 
-def identity_of(jobs: Sequence[Job], variants: int = 0) -> str:
-    """Digest of all that decides the policy that jobs make, with so many variants of each."""
-    return _identity(_subjects(jobs, variants))
-
-
 def _identity(subjects: Sequence[_Subject]) -> str:
+    """Digest of all that decides the policy that these subjects make."""
     settings = [
         {
             "graph": one.problem.graph.fingerprint,

@@ -102,9 +102,10 @@ def rewired(graph: OpGraph, rng: np.random.Generator) -> OpGraph:
     producer = graph.producer.astype(np.int64)
     passed_on = set(zip(graph.alias_of.tolist(), graph.producer.tolist(), strict=True))
     read = set(zip(tensors.tolist(), consumers.tolist(), strict=True))
-    by_kind = [np.flatnonzero(kind == one) for one in range(int(kind.max(initial=-1)) + 1)]
     # In the order of their producers, so that those made before an operation come first.
-    by_kind = [some[np.argsort(producer[some], kind="stable")] for some in by_kind]
+    order = np.argsort(producer, kind="stable")
+    starts, ranks = csr(kind[order], np.arange(len(order)), int(kind.max(initial=-1)) + 1)
+    by_kind = np.split(order[ranks], starts[1:-1])
     sources = tensors.astype(np.int64)
     drawn = np.flatnonzero((graph.tensor_bytes[tensors] > 0) & (rng.random(len(tensors)) < REWIRED))
     for edge in drawn.tolist():
