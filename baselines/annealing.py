@@ -61,17 +61,17 @@ class Annealing:
         for name in ("patterned", "crossed", "settled", "guided"):
             if not 0 <= getattr(self, name) <= 1:
                 given = getattr(self, name)
-                raise InputError(f"annealing: {name} is {given}; give a share, 0 to 1")
+                raise InputError(f"{name} is {given}; give a share, 0 to 1")
         if self.evaluations < 0:
-            raise InputError(f"annealing: evaluations is {self.evaluations}; give >= 0")
+            raise InputError(f"evaluations is {self.evaluations}; give >= 0")
         for name in ("walks", "batch"):
             if getattr(self, name) < 1:
-                raise InputError(f"annealing: {name} is {getattr(self, name)}; give >= 1")
+                raise InputError(f"{name} is {getattr(self, name)}; give >= 1")
         if self.layouts < 0:
-            raise InputError(f"annealing: layouts is {self.layouts}; give >= 0")
+            raise InputError(f"layouts is {self.layouts}; give >= 0")
         for name in self.patterns:
             if name not in MOVES:
-                raise InputError(f"annealing: no pattern {name!r}; give some of {', '.join(MOVES)}")
+                raise InputError(f"no pattern {name!r}; give some of {', '.join(MOVES)}")
         object.__setattr__(self, "starts", tuple(self.starts))
         object.__setattr__(self, "patterns", tuple(self.patterns))
 

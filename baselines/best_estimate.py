@@ -19,19 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.list_scheduling.estimate import Estimate
+from baselines.local_search.answers import answer
+from baselines.local_search.fitting import Fitting
 from baselines.local_search.layouts import Layout, Layouts
 from baselines.local_search.settling import Settling
 from baselines.structure.find import find_structure
 from suite.core.cores import my_share
-from suite.core.errors import BudgetExhausted, InputError, Unsupported
+from suite.core.errors import InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer
-from suite.search.subprocess_call import NativeCrash
-
-FAVOURED = 4
-"""Mean rank, from 1, of the layouts that are varied."""
 
 Answer = tuple[str, NDArray[np.int64]]
 """Where it comes from, and its class devices, int64[n_classes]."""
@@ -59,11 +57,11 @@ class BestEstimate:
         object.__setattr__(self, "imbalances", tuple(self.imbalances))
         for name in ("cuts", "layouts"):
             if getattr(self, name) < 0:
-                raise InputError(f"best_estimate: {name} is {getattr(self, name)}; give >= 0")
+                raise InputError(f"{name} is {getattr(self, name)}; give >= 0")
         if "best_estimate" in self.placers:
-            raise InputError("best_estimate: placers has best_estimate itself; give others")
+            raise InputError("placers has best_estimate itself; give others")
         if not self._asked() and not self.layouts:
-            raise InputError("best_estimate: nothing to choose from; give placers or layouts")
+            raise InputError("nothing to choose from; give placers or layouts")
 
     def place(self, problem: Problem, search: Search) -> Placement:
         """Return the answer whose estimate is shortest among those that fit by the estimate.
@@ -97,23 +95,16 @@ class BestEstimate:
         asked = self._asked()
         seeds = search.rng.integers(2**31, size=len(asked)).tolist()
 
-        def answer(name: str, placer: Placer, seed: int) -> Answer | str:
-            try:
-                devices = placer.place(problem, search.inner(seed, 0)).devices
-            except (Unsupported, NativeCrash, BudgetExhausted) as error:
-                return str(error)
-            classes = np.zeros(problem.graph.n_classes, np.int64)
-            classes[problem.graph.colocation] = devices
-            return name, classes
+        def ask(one: tuple[str, Placer], seed: int) -> tuple[str, NDArray[np.int64] | str]:
+            name, placer = one
+            return name, answer(placer, problem, search.inner(seed, 0))
 
         with ThreadPoolExecutor(my_share().threads) as pool:
-            found = list(pool.map(answer, *zip(*asked, strict=True), seeds)) if asked else []
-        declined = {
-            name: why for (name, _), why in zip(asked, found, strict=True) if isinstance(why, str)
-        }
+            found = list(pool.map(ask, asked, seeds))
+        declined = {name: why for name, why in found if isinstance(why, str)}
         if declined:
             search.note(declined=declined)
-        return [one for one in found if not isinstance(one, str)]
+        return [(name, row) for name, row in found if not isinstance(row, str)]
 
     def _lay_out(self, problem: Problem, candidates: _Candidates, rng: np.random.Generator) -> None:
         """Draw half of the layouts, and vary the most promising for the others."""
@@ -123,8 +114,7 @@ class BestEstimate:
             if number < self.layouts / 2:
                 layout = layouts.draw(rng)
             else:
-                rank = min(int(rng.geometric(1 / FAVOURED)), number) - 1
-                layout = layouts.vary(tried[rank][2], rng)
+                layout = layouts.vary([one for _, _, one in tried], rng)
             cost = candidates.add("layout", layouts.laid(layout))
             insort(tried, (cost, number, layout))
 
@@ -135,13 +125,13 @@ class _Candidates:
     def __init__(self, problem: Problem) -> None:
         """None so far; Unsupported without a GPU."""
         self.estimate, self.memory = Estimate(problem), problem.machine.memory
-        self._allowed, self._first = problem.allowed, np.argmax(problem.allowed, axis=1)
+        self._fitting = Fitting(problem)
         self.answers: list[Answer] = []
         self.costs: list[Cost] = []
 
     def add(self, name: str, row: NDArray[np.int64]) -> Cost:
         """Estimate one more, its classes on the first device that can run them where one cannot."""
-        row = np.where(self._allowed[np.arange(len(row)), row], row, self._first)
+        row = np.asarray(self._fitting.fitted(row), np.int64)
         seconds, peak = self.estimate(row)
         self.answers.append((name, row))
         self.costs.append((max(0.0, float((peak / self.memory).max() - 1)), seconds))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from baselines.partitioning.parts import parts
 from baselines.structure.cut import cut_structure
 from planners.features.class_graph import ClassGraph
-from planners.features.fast_devices import seconds_of_groups
+from planners.features.fast_devices import as_fast
 from planners.features.tables import Matrix
 from planners.hdp import HDP, GroupEmbedding, Grouper, Grouping, JointPolicy, Placer, op_features
 from planners.nn.backend import tf
@@ -124,7 +124,7 @@ class HDPTuned(HDP):
     def joint(self, graph: ClassGraph, grouper: Grouping, placer: Placer) -> JointPolicy:
         """Join the networks."""
         if self.head_start and isinstance(grouper, _Grouper) and isinstance(placer, _Placer):
-            placer.favour(seconds_of_groups(graph.problem, grouper.partition), self.head_start)
+            placer.begin(as_fast(graph.problem, grouper.partition, self.head_start))
         return _JointPolicy(graph, grouper, placer, self)
 
     def reward(self, scores: Scores, memory: Ints) -> Floats:
@@ -171,23 +171,17 @@ class _Placer(Placer):
         self.factor = settings.table
         self.table = zeros("table", embed.groups, devices)
 
-    def favour(self, seconds: Floats, most: float) -> None:
-        """Let devices be as likely as they are fast, within a logit of ``most``.
-
-        ``seconds``: float64[groups, devices].
-        """
-        self._set(-np.log(np.maximum(seconds, 1e-9)), most)
-
     def begin_near(self, choices: Ints, kept: float) -> None:
         """Let each group's device in ``choices``, int[groups], have the probability ``kept``."""
         rest = (1 - kept) / max(1, self.devices - 1)
-        self._set(np.log(np.where(np.arange(self.devices) == choices[:, None], kept, rest)), np.inf)
+        logits = np.log(np.where(np.arange(self.devices) == choices[:, None], kept, rest))
+        self.begin(logits - logits.mean(axis=1, keepdims=True))
 
-    def _set(self, logits: Floats, most: float) -> None:
-        """Set the logits, float64[groups, devices], with mean 0 and as far as bounds allow."""
+    def begin(self, logits: Floats) -> None:
+        """Let the table alone amount to these logits, float64[groups, devices], within bounds."""
         constant = self.settings.tanh_constant
-        most = min(most, 0.99 * constant or np.inf)
-        logits = np.clip(logits - logits.mean(axis=1, keepdims=True), -most, most)
+        most = 0.99 * constant or np.inf
+        logits = np.clip(logits, -most, most)
         before = np.arctanh(logits / constant) if constant else logits
         self.table.assign((before / self.factor).astype(np.float32))
 

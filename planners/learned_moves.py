@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -145,7 +144,7 @@ class LearnedWalk(Walk):
         """See what could be better, and what changes are compared with."""
         super().look(times)
         current = self._fitted(self.current)
-        self.step, self._known = self.walks.surroundings.step(times, current), {_name(current)}
+        self.step, self._known = self.walks.surroundings.step(times, current), {self._name(current)}
         self._in_vain = 0
 
     def drawn(self, count: int) -> Classes:
@@ -161,29 +160,28 @@ class LearnedWalk(Walk):
         trust = (1 - walks.explored) / (1 + self._in_vain / walks.patience)
         ranked = ranking is not None and self.rng.random() < trust
         rows = self._fitted(self.drawn(walks.many if ranked else walks.batch))
-        new = np.flatnonzero([_name(row) not in self._known for row in rows])
+        new = np.flatnonzero([self._name(row) not in self._known for row in rows])
         rows = rows[new] if len(new) else rows
         found = walks.surroundings.features(self.step, rows)
         if ranking is not None and ranked:
             best = np.argsort(-ranking(found), kind="stable")[: walks.batch]
             rows, found = rows[best], found[best]
         self.tried, self._in_vain = found, self._in_vain + len(rows)
-        self._known |= {_name(row) for row in rows}
+        self._known |= {self._name(row) for row in rows}
         return rows
 
     def _fitted(self, rows: Classes) -> Classes:
         """The same with every class where it can run."""
         return np.asarray(self.walks.moves.fitted(rows), np.int64)
 
+    def _name(self, row: Classes) -> int:
+        return self.walks.moves.name(row)
+
     def judged(self, rows: Classes, costs: Floats, most: float) -> None:
         """Go to the best, or not; what the changes were and brought is kept."""
         self.walks.features.append(self.tried)
         self.walks.gains.append(np.maximum(0.0, 1 - costs / self.cost))
         super().judged(rows, costs, most)
-
-
-def _name(row: Classes) -> bytes:
-    return blake2b(row.tobytes(), digest_size=8).digest()
 
 
 class Seen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from suite.core.problem import Problem
 Devices = NDArray[np.int64]
 DEALT = 3
 """At most so many modules are dealt out step by step."""
+FAVOURED = 4
+"""Mean rank, from 1, of the layouts that are varied."""
 COARSE = 2
 """Modules are of one of so many resolutions, the coarsest."""
 
@@ -56,8 +58,9 @@ class Layouts:
         """Draw all of a layout."""
         return Layout(**{name: draw(self, rng) for name, draw in _DRAWN.items()})
 
-    def vary(self, layout: Layout, rng: np.random.Generator) -> Layout:
-        """Draw one or two things of a layout anew."""
+    def vary(self, ranked: Sequence[Layout], rng: np.random.Generator) -> Layout:
+        """Draw one or two things of a layout anew, of one of the first of ``ranked``."""
+        layout = ranked[min(int(rng.geometric(1 / FAVOURED)), len(ranked)) - 1]
         names = rng.permutation(list(_DRAWN))
         some = names[: int(rng.integers(1, 3))].tolist()
         return replace(layout, **{name: _DRAWN[name](self, rng) for name in some})

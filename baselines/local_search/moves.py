@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.local_search.critical_chain import Chain
+from baselines.local_search.fitting import Fitting
 from baselines.local_search.patterns import Move, Patterns
 from baselines.local_search.settling import Settling
 from baselines.partitioning.parts import parts
@@ -71,9 +72,7 @@ class Moves:
         self._crossed = crossed
         self._settling, self._settled = settling, settled
         self._patterns, self._patterned = patterns, patterned
-        self._fussy = np.flatnonzero(~problem.allowed.all(axis=1))
-        self._allowed = problem.allowed[self._fussy]
-        self._fallback = np.argmax(self._allowed, axis=1)
+        self.fitted = Fitting(problem).fitted
         self._devices = problem.machine.n_devices
         # Odd numbers, so that no class counts for nothing; overflow does no harm.
         some = np.random.default_rng(0).integers(2**62, size=problem.graph.n_classes)
@@ -123,7 +122,7 @@ class Moves:
         over from the placements ``others``, int64[n, n_classes]. What is ``known``, by its
         :meth:`name`, is drawn again if need be; what is returned becomes known.
         """
-        drawn = np.repeat(current[None], count, axis=0)
+        drawn = np.empty((count, len(current)), np.int64)
         for row in drawn:
             for _ in range(ATTEMPTS):
                 row[:] = current
@@ -192,14 +191,6 @@ class Moves:
 
     def _elsewhere(self, device: int, rng: np.random.Generator) -> int:
         return int((device + 1 + rng.integers(self._devices - 1)) % self._devices)
-
-    def fitted(self, classes: Ints) -> Ints:
-        """Send classes to the CPU where their device cannot run them: int64[..., n_classes]."""
-        fitted = np.array(classes)
-        asked = fitted[..., self._fussy]
-        fits = self._allowed[np.arange(len(self._fussy)), asked]
-        fitted[..., self._fussy] = np.where(fits, asked, self._fallback)
-        return fitted
 
     def placed(self, classes: Ints) -> NDArray[np.int32]:
         """Operation devices, int32[batch, ops], of class devices int64[batch, n_classes]."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from baselines.local_search.answers import answer
 from baselines.local_search.critical_chain import Tracer
 from baselines.local_search.crossover import Crossover
 from baselines.local_search.layouts import Layout, Layouts
@@ -18,11 +19,9 @@ from baselines.local_search.walk import Classes, Walk
 from baselines.structure.find import find_structure
 from suite.core.arrays import Floats
 from suite.core.cores import my_share
-from suite.core.errors import BudgetExhausted, Unsupported
 from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.search.registry import make_placer
-from suite.search.subprocess_call import NativeCrash
 
 if TYPE_CHECKING:
     from baselines.annealing import Annealing
@@ -35,8 +34,6 @@ to no depth. Measured: docs/baselines.md."""
 SEVERAL = 8
 """Walks of the first round, until there are ENOUGH evaluations for each of more."""
 ENOUGH = 500
-FAVOURED = 4
-"""Mean rank, from 1, of the layouts that are varied."""
 ATTEMPTS = 4
 """Layouts drawn at most for one that was not judged before."""
 AT_ONCE = 8
@@ -126,11 +123,7 @@ class Walks:
         """Draw a layout, or vary one of these, until it places as none before; ATTEMPTS at most."""
         rng = self.search.rng
         for _ in range(ATTEMPTS):
-            if fastest:
-                rank = min(int(rng.geometric(1 / FAVOURED)), len(fastest)) - 1
-                layout = layouts.vary(fastest[rank], rng)
-            else:
-                layout = layouts.draw(rng)
+            layout = layouts.vary(fastest, rng) if fastest else layouts.draw(rng)
             row = layouts.laid(layout)
             if row.tobytes() not in seen:
                 break
@@ -143,16 +136,13 @@ class Walks:
         judged = self.count + self.drawn
         inner = self.search.inner(seed, self.total - self.search.evaluations - judged)
         try:
-            devices = make_placer(name, {}).place(self.problem, inner).devices
-        except (Unsupported, NativeCrash, BudgetExhausted) as error:
-            declined = self.search.notes.get("declined", {})
-            self.search.note(declined=declined | {name: str(error)})
-            return []
+            found = answer(make_placer(name, {}), self.problem, inner)
         finally:
             self.search.count(inner)
-        classes = np.zeros(self.problem.graph.n_classes, np.int64)
-        classes[self.problem.graph.colocation] = devices
-        return [classes]
+        if isinstance(found, str):
+            self.search.note(declined=self.search.notes.get("declined", {}) | {name: found})
+            return []
+        return [found]
 
     def anneal(self, starts: list[Start]) -> None:
         """Walk from each of these starts; after each round the better half goes on.

@@ -124,7 +124,7 @@ def test_a_varied_layout_differs_in_one_thing_or_two() -> None:
     changed = set()
     for _ in range(DRAWS):
         layout = layouts.draw(rng)
-        varied = layouts.vary(layout, rng)
+        varied = layouts.vary([layout], rng)
         names = [
             f.name for f in fields(layout) if getattr(layout, f.name) != getattr(varied, f.name)
         ]
