@@ -172,6 +172,10 @@ def test_the_page_explains_the_worst(reports):
     assert (
         "Not measured, and in no figure: 1 oom; the first is beta random 0: cpu:0 is full" in page
     )
+    # 10 transfers; 2 s of computing where 1.5 s were simulated.
+    line = next(line for line in page.splitlines() if line.startswith("| here "))
+    cells = [cell.strip() for cell in line.split("|")][1:-1]
+    assert cells == ["here", "1-99", "6", "5.0", "+0.0", "+33.3"]
     assert (reports / "fidelity.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from suite.core.statistics import Agreement
@@ -27,6 +29,9 @@ HEADER = (
     *("error %", "bias %", "noise %", "memory error %"),
 )
 KIND_HEADER = ("kind", "placements", "error %", "bias %", "measured s")
+SENT_HEADER = ("machine", "transfers", "placements", "error %", "bias %", "computing %")
+SENT = (0, 1, 100, 1000)
+"""Where classes of placements begin, by their number of transfers."""
 WORST_HEADER = ("placement", "measured s", "simulated s", "off by %", "measured (simulated)")
 
 
@@ -37,7 +42,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     return Table(
         TITLE,
         LEAD,
-        (_agreement(rows), _kinds(rows), _worst(rows)),
+        (_agreement(rows), _kinds(rows), _sent(rows), _worst(rows)),
         (*_notes(rows, expected), *code_note(records[records["grid"] == GRID])),
         rows.drop(columns="breakdown"),
         expected,
@@ -100,6 +105,36 @@ def _kinds(rows: pd.DataFrame) -> Section:
         spread = f"{part['measured'].min():.3g}-{part['measured'].max():.3g}"
         lines.append((str(kind), str(len(part)), error, _bias(part), spread))
     return Section("By kind of placement", KIND_HEADER, tuple(lines))
+
+
+def _sent(rows: pd.DataFrame) -> Section:
+    """Whether operations themselves take longer where much is sent."""
+    kept = valid(rows)
+    traced = [bool(found.get("measured")) for found in kept["breakdown"]]
+    kept = kept[np.array(traced, np.bool_)]
+    both = [(found["simulated"], found["measured"]) for found in kept["breakdown"]]
+    transfers = [model["transfers"] for model, _ in both]
+    computing = [
+        100 * (sum(real["busy"].values()) / max(sum(model["busy"].values()), 1e-9) - 1)
+        for model, real in both
+    ]
+    ends = [*SENT, np.inf]
+    names = [
+        f"{low:,}-{high - 1:,}" if high - low > 1 else f"{low}" for low, high in pairwise(SENT)
+    ]
+    classes = pd.cut(transfers, ends, right=False, labels=[*names, f"{SENT[-1]:,} and more"])
+    lines = []
+    groups = kept.assign(computing=computing).groupby(["machine", classes], observed=True)
+    for (machine, sent), part in groups:
+        error = _number(float(part["error_percent"].abs().median()), ".1f")
+        slower = _number(float(part["computing"].median()), "+.1f")
+        lines.append((str(machine), str(sent), str(len(part)), error, _bias(part), slower))
+    lead = (
+        "Computing: median of (measured - simulated) / simulated of the time that all devices"
+        " compute, in one traced step. What comes with the number of transfers is what sending and"
+        " receiving take from the operations."
+    )
+    return Section("By number of transfers", SENT_HEADER, tuple(lines), lead)
 
 
 def _worst(rows: pd.DataFrame) -> Section:
