@@ -71,6 +71,17 @@ class BestEstimate:
         """
         if not problem.graph.n_classes or problem.machine.n_devices == 1:
             return Placement.of_classes(problem, np.zeros(problem.graph.n_classes, np.int64))
+        ranked = self.ranked(problem, search)
+        chosen, row = ranked[0][1]
+        names = Counter(name for _, (name, _) in ranked)
+        search.note(chosen=chosen, estimated=ranked[0][0][1], candidates=names)
+        return Placement.of_classes(problem, row)
+
+    def ranked(self, problem: Problem, search: Search) -> list[tuple[Cost, Answer]]:
+        """All answers, the most promising first, with what they are estimated to cost.
+
+        Raises Unsupported where there is none.
+        """
         candidates = _Candidates(problem)
         for name, row in self._answers(problem, search):
             candidates.add(name, row)
@@ -78,11 +89,8 @@ class BestEstimate:
             self._lay_out(problem, candidates, search.rng)
         if not candidates.costs:
             raise Unsupported("none of the placers has an answer, and no layouts are drawn")
-        best = candidates.costs.index(min(candidates.costs))
-        chosen, row = candidates.answers[best]
-        names = Counter(name for name, _ in candidates.answers)
-        search.note(chosen=chosen, estimated=candidates.costs[best][1], candidates=names)
-        return Placement.of_classes(problem, row)
+        pairs = zip(candidates.costs, candidates.answers, strict=True)
+        return sorted(pairs, key=lambda pair: pair[0])
 
     def _asked(self) -> list[tuple[str, Placer]]:
         """All placers that are asked, with their names."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.annealing import Annealing
-from baselines.local_search.walk import Classes, Walk
+from baselines.local_search.walk import ChoosingWalk, Classes, Walk
 from baselines.local_search.walks import Walks
 from planners.features.moves import FEATURES, Surroundings
 from planners.nn.backend import tf
@@ -135,7 +135,7 @@ class LearnedWalks(Walks):
         return LearnedWalk(self, cost, row, others, heat, rng)
 
 
-class LearnedWalk(Walk):
+class LearnedWalk(ChoosingWalk):
     """A walk whose neighbours are the most promising of many."""
 
     walks: LearnedWalks
@@ -143,39 +143,21 @@ class LearnedWalk(Walk):
     def look(self, times: Timeline) -> None:
         """See what could be better, and what changes are compared with."""
         super().look(times)
-        current = self._fitted(self.current)
-        self.step, self._known = self.walks.surroundings.step(times, current), {self._name(current)}
+        self.step = self.walks.surroundings.step(times, self.fitted(self.current))
         self._in_vain = 0
-
-    def drawn(self, count: int) -> Classes:
-        """So many changes of the current placement, as they come; not all of them will be tried."""
-        known = set(self.known)
-        rows = super().drawn(count)
-        self.known = known
-        return rows
 
     def neighbours(self) -> Classes:
         """The most promising changes that were not tried since the last that was accepted."""
         walks, ranking = self.walks, self.walks.ranking
         trust = (1 - walks.explored) / (1 + self._in_vain / walks.patience)
         ranked = ranking is not None and self.rng.random() < trust
-        rows = self._fitted(self.drawn(walks.many if ranked else walks.batch))
-        new = np.flatnonzero([self._name(row) not in self._known for row in rows])
-        rows = rows[new] if len(new) else rows
+        rows = self.candidates(walks.many if ranked else walks.batch)
         found = walks.surroundings.features(self.step, rows)
         if ranking is not None and ranked:
             best = np.argsort(-ranking(found), kind="stable")[: walks.batch]
             rows, found = rows[best], found[best]
         self.tried, self._in_vain = found, self._in_vain + len(rows)
-        self._known |= {self._name(row) for row in rows}
-        return rows
-
-    def _fitted(self, rows: Classes) -> Classes:
-        """The same with every class where it can run."""
-        return np.asarray(self.walks.moves.fitted(rows), np.int64)
-
-    def _name(self, row: Classes) -> int:
-        return self.walks.moves.name(row)
+        return self.chosen(rows)
 
     def judged(self, rows: Classes, costs: Floats, most: float) -> None:
         """Go to the best, or not; what the changes were and brought is kept."""

@@ -74,3 +74,40 @@ class Walk:
         self.current, self.cost, self._looked = rows[index], float(costs[index]), False
         if self.cost < self.best_cost:
             self.best, self.best_cost = self.current, self.cost
+
+
+class ChoosingWalk(Walk):
+    """A walk that has only some of the changes that it draws judged."""
+
+    def look(self, times: Timeline) -> None:
+        """See what could be better at the current placement."""
+        super().look(times)
+        self._tried = {self._name(self.fitted(self.current))}
+
+    def drawn(self, count: int) -> Classes:
+        """So many changes of the current placement, as they come; not all of them will be tried."""
+        known = set(self.known)
+        rows = super().drawn(count)
+        self.known = known
+        return rows
+
+    def candidates(self, count: int) -> Classes:
+        """Changes, with every class where it can run, without those that were tried.
+
+        At most ``count``: int64[candidates, n_classes]; those that were tried where all were.
+        """
+        rows = self.fitted(self.drawn(count))
+        new = np.flatnonzero([self._name(row) not in self._tried for row in rows])
+        return rows[new] if len(new) else rows
+
+    def chosen(self, rows: Classes) -> Classes:
+        """Note that these are tried now, and return them."""
+        self._tried |= {self._name(row) for row in rows}
+        return rows
+
+    def fitted(self, rows: Classes) -> Classes:
+        """The same with every class where it can run."""
+        return np.asarray(self.walks.moves.fitted(rows), np.int64)
+
+    def _name(self, row: Classes) -> int:
+        return self.walks.moves.name(row)

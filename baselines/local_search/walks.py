@@ -80,15 +80,23 @@ class Walks:
 
         Raises BudgetExhausted when the budget does not allow to judge them.
         """
+        starts = self._judged()
+        if self.search.max_seconds is not None:
+            # Only now is known how many evaluations the seconds may allow.
+            left = self.search.max_seconds - self.search.elapsed
+            self._divide(min(self.total, left / self._each(len(starts))))
+        return _cheapest(starts)[: self.count]
+
+    def _judged(self) -> list[Start]:
+        """Answers, layouts and random parts, all of them judged."""
         settings, rng = self.settings, self.search.rng
         found = [start for name in settings.starts for start in self._answer(name)]
         found += [self.moves.random(rng) for _ in range(self.count - len(found) - self.drawn)]
-        starts = self._with_costs(found) + self._laid_out()
-        if self.search.max_seconds is not None:
-            # Only now is known how many evaluations the seconds may allow.
-            pace = len(starts) / max(self._judging, 1e-9)
-            self._divide(min(self.total, pace * (self.search.max_seconds - self.search.elapsed)))
-        return _cheapest(starts)[: self.count]
+        return self._with_costs(found) + self._laid_out()
+
+    def _each(self, judged: int) -> float:
+        """Seconds for each evaluation, as far as is known when so many starts are judged."""
+        return max(self._judging, 1e-9) / judged
 
     def _with_costs(self, rows: list[Classes]) -> list[Start]:
         """Judge placements, int64[n_classes] each."""

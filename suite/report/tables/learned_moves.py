@@ -16,6 +16,7 @@ LEARNED = (
     "learned_moves_100",
     "learned_moves_100_variants",
     "learned_moves_100_estimate",
+    "estimated_moves_100",
     "learned_moves_1000",
 )
 HEADS = {
@@ -27,6 +28,7 @@ HEADS = {
     "learned_moves_100": "learned moves, 100 placements",
     "learned_moves_100_variants": "learned moves from variants, 100 placements",
     "learned_moves_100_estimate": "learned moves from it, 100 placements",
+    "estimated_moves_100": "estimated moves, 100 placements",
     "annealing_1000": "annealing, 1,000 placements",
     "learned_moves_1000": "learned moves, 1,000 placements",
 }
@@ -44,7 +46,10 @@ variant of each graph, cut, scaled and rewired.
 
 `best_estimate` evaluates nothing, and nothing in it was learned: of a single GPU, m-ETF, 16 cuts by
 METIS and 300 layouts it answers what a list schedule estimates to be the fastest. Searches "from
-it" have that for their only starting point."""
+it" have that for their only starting point. `estimated_moves` learned nothing either: it judges the
+ten that are estimated to be the fastest of all these and then, for each placement that it judges,
+estimates 128 changes. Estimates take as long as simulations, so that they save placements where
+those are run for real, and no time in the simulator."""
 
 
 SEARCHES = {"annealing_1000": "annealing", "learned_moves_1000": "learned moves"}
