@@ -5,8 +5,8 @@ DenseNet-121, where every layer of a block reads all before it; an encoder of ei
 layers; a tagger of two bidirectional LSTM layers over 40 words, which Keras unrolls. Beside
 annealing, with its own defaults and 4,000 evaluations, every placer that `placebench place` tries
 where none is named: single devices, partitioners, list schedules. Then three placers that evaluate
-nothing, and annealing and learned_moves, with the policy that comes with placebench, after fewer
-evaluations.
+nothing, and annealing, learned_moves, with the policy that comes with placebench, and
+estimated_moves after fewer evaluations.
 
     python benchmarks/unseen_models.py
 
@@ -43,7 +43,10 @@ GPUS = (2, 4)
 EVALUATIONS = 4000
 UNJUDGED = ("random", "metis", "best_estimate")
 """Placers that evaluate nothing, beside one another: what is known of a graph at first sight."""
-SHORTER = (("annealing", 100), ("learned_moves", 100), ("annealing", 1000), ("learned_moves", 1000))
+SHORTER = (
+    *(("annealing", 100), ("learned_moves", 100), ("estimated_moves", 100)),
+    *(("annealing", 1000), ("learned_moves", 1000)),
+)
 """Placer, and evaluations."""
 SEEDS = 3
 WORDS, VOCABULARY = 40, 20_000
