@@ -47,8 +47,8 @@ variant of each graph, cut, scaled and rewired.
 `best_estimate` evaluates nothing, and nothing in it was learned: of a single GPU, m-ETF, 16 cuts by
 METIS and 300 layouts it answers what a list schedule estimates to be the fastest. Searches "from
 it" have that for their only starting point. `estimated_moves` learned nothing either: it judges the
-ten that are estimated to be the fastest of all these and then, for each placement that it judges,
-estimates 128 changes. Estimates take as long as simulations, so that they save placements where
+ten that are estimated to be the fastest of all these and of 700 more layouts and then, for each
+placement that it judges, estimates 128 changes. Estimates take as long as simulations, so that they save placements where
 those are run for real, and no time in the simulator."""
 
 
