@@ -33,8 +33,8 @@ class EstimatedMoves(Annealing):
     cuts: int = 16
     """Partitions by METIS that are estimated beside them."""
     layouts: int = 1000
-    """Layouts of the repeated structure that are estimated beside them. With 300, as in
-    best_estimate, NMT with 4 layers ends 4 % slower in the median of seven seeds, and up to 11 %."""
+    """Layouts of the repeated structure that are estimated beside them. With best_estimate's 300,
+    NMT with 4 layers ends 4 % slower in the median of seven seeds, and one in three 6 to 11 %."""
     judged: float = 0.1
     """Share of the evaluations for the most promising of all these: the walks start from the
     fastest."""
