@@ -82,6 +82,7 @@ class EstimatedWalks(Walks):
         ranked = self.answers.ranked(self.problem, inner)
         self.search.count(inner)
         self._estimating = (self.search.elapsed - begun) / len(ranked)
+        self._count(len(ranked))
         different = list({self.moves.name(row): row for _, (_, row) in ranked}.values())
         most = max(1, min(self.share * self.total, len(different)))
         return self._with_costs(different[: int(most)])
@@ -105,9 +106,12 @@ class EstimatedWalks(Walks):
             if len(costs) >= self.batch and seconds[at] >= costs[self.batch - 1][0]:
                 break
             costs = sorted([*costs, (self._with_memory(seconds[at], rows[at]), at)])
-        self.estimates += len(rows)
-        self.search.note(estimates=self.estimates)
+        self._count(len(rows))
         return rows[[at for _, at in costs[: self.batch]]]
+
+    def _count(self, estimates: int) -> None:
+        self.estimates += estimates
+        self.search.note(estimates=self.estimates)
 
     def _with_memory(self, seconds: float, row: NDArray[np.int64]) -> float:
         """What a placement is estimated to cost, missing memory included."""
