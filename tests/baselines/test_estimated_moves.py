@@ -80,7 +80,7 @@ def test_a_budget_is_kept_and_what_does_not_fit_is_left_alone(evaluations: int) 
 
 def test_seconds_are_a_budget_too() -> None:
     problem = six_ops()
-    search = Search(problem, Simulator(problem), 0, max_seconds=0.5)
+    search = Search(problem, Simulator(problem), 0, max_seconds=60, max_evaluations=20)
     SMALL.place(problem, search)
     assert search.best_time == pytest.approx(0.3)
 
