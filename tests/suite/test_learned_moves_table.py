@@ -18,6 +18,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
         fast = [[1, 0.1, 0.6], [10, 0.2, 0.45], [300 + seed, 0.3, learned]]
         write(folder, record("nmt_4", "annealing_1000", annealed, seed, history=slow, **grid))
         write(folder, record("nmt_4", "learned_moves_1000", learned, seed, history=fast, **grid))
+    short = [[1, 0.1, 0.49], [7, 0.2, 0.41]]
+    write(folder, record("nmt_4", "estimated_moves_100", 0.41, history=short, **grid))
     return build_table("learned_moves", folder).markdown()
 
 
@@ -30,7 +32,7 @@ def row(text: str, section: str, start: str) -> list[str]:
 def test_placements_are_counted_until_a_step_is_as_fast(text: str) -> None:
     # METIS takes 0.5; nobody has asked an expert; the median of annealing is 0.42.
     cells = row(text, "Placements evaluated", "nmt_4")
-    assert cells == ["21", "10", "missing", "missing", "900", "301"]
+    assert cells == ["21", "10", "1", "missing", "missing", "missing", "900", "301", "7"]
 
 
 def test_graphs_are_counted_on_which_the_learned_moves_are_faster(text: str) -> None:
