@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from six_ops import six_ops
@@ -9,26 +11,23 @@ from six_ops import six_ops
 from planners.features.class_graph import ClassGraph
 from planners.features.fast_devices import as_fast, seconds_of_groups
 from planners.hdp_tuned import HDPTuned
-from suite.core.arrays import Floats
 from suite.core.errors import InputError
 
 
 @pytest.mark.parametrize("constant", [4.0, 0.0])
 def test_devices_start_as_likely_as_they_are_fast(constant: float) -> None:
     settings = HDPTuned(groups=2, hidden=4, tanh_constant=constant)
-    problem, grouping = six_ops(), np.array([0, 0, 0, 1, 1, 1])
+    # The groups take 2, 1, 1 s and 1, 1e-9, 1e-9 s.
+    groups, grouping = np.array([[2.0, 1.0, 1.0], [1.0, 1e-9, 1e-9]]), np.array([0, 0, 0, 1, 1, 1])
+    problem = replace(six_ops(), seconds=groups[grouping] / 3)
     embed = settings.group_embedding(ClassGraph(problem), 2)
     placer = settings.placer(embed, 3, np.random.default_rng(0))
-
-    def odds(most: float) -> Floats:
-        placer.begin(as_fast(problem, grouping, most))
-        table = placer.factor * placer.table.numpy()
-        return np.asarray(np.exp(constant * np.tanh(table) if constant else table), np.float64)
-
-    seconds = seconds_of_groups(problem, grouping)
-    assert np.ptp(odds(settings.head_start) * seconds, axis=1) == pytest.approx([0, 0], abs=1e-5)
-    # Much faster is no certainty: the CPU stays below the mean by the bound, the GPUs above.
-    assert odds(0.01) == pytest.approx(np.exp([[-0.01, 0.01, 0.01]] * 2), rel=1e-5)
+    placer.begin(as_fast(problem, grouping, settings.head_start))
+    table = placer.factor * placer.table.numpy()
+    odds = np.exp(constant * np.tanh(table) if constant else table)
+    assert odds[0] / odds[0].sum() == pytest.approx([0.2, 0.4, 0.4])
+    # A billion times as fast is no certainty: the CPU stays e^2 below the mean, the GPUs above.
+    assert odds[1] == pytest.approx(np.exp([-2.0, 2.0, 2.0]), rel=1e-5)
 
 
 def test_a_group_takes_what_its_classes_take_together() -> None:
