@@ -1,10 +1,9 @@
 """Annealing that judges only what a list schedule finds promising.
 
-Not from a paper; surrogate-assisted search, with a list schedule for the surrogate. Where each
-evaluation is a step on real hardware, a placement may be looked at many times before one is run.
-So many answers are estimated (baselines/best_estimate.py) and the most promising are judged; then,
-from the fastest, many changes are drawn and estimated for each that is judged. An estimate takes
-about as long as a simulation: within the simulator this search saves evaluations and no time.
+Not from a paper; surrogate-assisted search, with a list schedule for the surrogate. So many answers
+are estimated (baselines/best_estimate.py) and the most promising are judged; then, from the
+fastest, many changes are drawn and estimated for each that is judged. An estimate takes about as
+long as a simulation: within the simulator this search saves evaluations and no time.
 """
 
 from __future__ import annotations

@@ -131,8 +131,8 @@ def _sent(rows: pd.DataFrame) -> Section:
         lines.append((str(machine), str(sent), str(len(part)), error, _bias(part), slower))
     lead = (
         "Computing: median of (measured - simulated) / simulated of the time that all devices"
-        " compute, in one traced step. What comes with the number of transfers is what sending and"
-        " receiving take from the operations."
+        " compute, in one traced step. What grows with the number of transfers may be what sending"
+        " and receiving take from the operations, or what tracing them does."
     )
     return Section("By number of transfers", SENT_HEADER, tuple(lines), lead)
 

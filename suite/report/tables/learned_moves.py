@@ -48,8 +48,8 @@ variant of each graph, cut, scaled and rewired.
 METIS and 300 layouts it answers what a list schedule estimates to be the fastest. Searches "from
 it" have that for their only starting point. `estimated_moves` learned nothing either: it judges the
 ten that are estimated to be the fastest of all these and of 700 more layouts and then, for each
-placement that it judges, estimates 128 changes. Estimates take about as long as simulations: they
-save placements where those are run for real, and no time in the simulator."""
+placement that it judges, estimates 128 changes. Some of its settings were chosen on these graphs.
+Estimates take about as long as simulations: it saves evaluations here, and no time."""
 
 
 SEARCHES = {
