@@ -32,6 +32,9 @@ class Annealing:
     layouts: int = 200
     """Layouts of the graph's repeated structure that are drawn and judged for starting points; at
     most a tenth of the evaluations. 0: parts on random devices instead."""
+    hosted: float = 0.2
+    """Share of them in which the host takes over what a cut gives it (local_search/host_cuts.py).
+    Half of the walks start from these, as far as they are faster than all other starts."""
     walks: int = 32
     """Walks of the first round at most, from the fastest of these answers and layouts: one for each
     125 evaluations up to eight, and further ones where there are 500 for each."""
@@ -58,6 +61,8 @@ class Annealing:
 
     def __post_init__(self) -> None:
         """Refuse counts below one and shares that are none (InputError)."""
+        if not 0 <= self.hosted < 1:
+            raise InputError(f"hosted is {self.hosted}; give a share, 0 to below 1")
         for name in ("patterned", "crossed", "settled", "guided"):
             if not 0 <= getattr(self, name) <= 1:
                 given = getattr(self, name)

@@ -50,14 +50,19 @@ class BestEstimate:
     for unequal loads, where fewer tensors are cut then."""
     layouts: int = 300
     """Layouts of the repeated structure that are drawn."""
+    hosted: float = 0.2
+    """Share of them in which the host takes over what a cut gives it
+    (baselines/local_search/host_cuts.py)."""
 
     def __post_init__(self) -> None:
-        """Refuse counts below 0, unknown placers and imbalances outside (0, 1) (InputError)."""
+        """Refuse counts below 0, unknown placers and shares that are none (InputError)."""
         object.__setattr__(self, "placers", tuple(self.placers))
         object.__setattr__(self, "imbalances", tuple(self.imbalances))
         for name in ("cuts", "layouts"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} is {getattr(self, name)}; give >= 0")
+        if not 0 <= self.hosted < 1:
+            raise InputError(f"hosted is {self.hosted}; give a share, 0 to below 1")
         if "best_estimate" in self.placers:
             raise InputError("placers has best_estimate itself; give others")
         if not self._asked() and not self.layouts:
@@ -115,16 +120,22 @@ class BestEstimate:
         return [(name, row) for name, row in found if not isinstance(row, str)]
 
     def _lay_out(self, problem: Problem, candidates: _Candidates, rng: np.random.Generator) -> None:
-        """Draw half of the layouts, and vary the most promising for the others."""
+        """Draw half of the layouts, vary the most promising, then let the host take over."""
         layouts = Layouts(problem, find_structure(problem), Settling(problem))
         tried: list[tuple[Cost, int, Layout]] = []
-        for number in range(self.layouts):
+        rows: list[NDArray[np.int64]] = []
+        hosted = int(self.layouts * self.hosted) if layouts.host_cuts.taken else 0
+        for number in range(self.layouts - hosted):
             if number < self.layouts / 2:
                 layout = layouts.draw(rng)
             else:
                 layout = layouts.vary([one for _, _, one in tried], rng)
-            cost = candidates.add("layout", layouts.laid(layout))
-            insort(tried, (cost, number, layout))
+            rows.append(layouts.laid(layout))
+            insort(tried, (candidates.add("layout", rows[-1]), number, layout))
+        ranked = [rows[number] for _, number, _ in tried]
+        layouts.host_cuts.versions(
+            ranked, hosted, lambda some: [candidates.add("hosted layout", row) for row in some]
+        )
 
 
 class _Candidates:

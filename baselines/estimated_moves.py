@@ -53,7 +53,9 @@ class EstimatedMoves(Annealing):
 
     def answers(self) -> BestEstimate:
         """What is estimated for starting points; InputError where that is nothing."""
-        return BestEstimate(placers=self.starts, cuts=self.cuts, layouts=self.layouts)
+        return BestEstimate(
+            placers=self.starts, cuts=self.cuts, layouts=self.layouts, hosted=self.hosted
+        )
 
     def walks_of(self, problem: Problem, search: Search) -> Walks:
         """Walks whose changes are estimated first; NativeCrash when METIS fails at the groups.
@@ -74,7 +76,7 @@ class EstimatedWalks(Walks):
         self._estimating = 0.0
         """Seconds for one estimate."""
 
-    def _judged(self) -> list[Start]:
+    def _judged(self) -> tuple[list[Start], list[Start]]:
         """The most promising answers, no placement twice."""
         begun = self.search.elapsed
         inner = self.search.inner(int(self.search.rng.integers(2**31)), 0)
@@ -84,7 +86,7 @@ class EstimatedWalks(Walks):
         self._count(len(ranked))
         different = list({self.moves.name(row): row for _, (_, row) in ranked}.values())
         most = max(1, min(self.share * self.total, len(different)))
-        return self._with_costs(different[: int(most)])
+        return self._with_costs(different[: int(most)]), []
 
     def _each(self, judged: int) -> float:
         """Seconds for each evaluation and the estimates before it."""

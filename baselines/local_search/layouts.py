@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.local_search.host_cuts import HostCuts
 from baselines.local_search.settling import Settling
 from baselines.structure.find import Structure
 from suite.core.arrays import Floats
@@ -53,6 +55,12 @@ class Layouts:
         self.devices = np.array(problem.machine.accelerators or everywhere, np.int64)
         seconds = problem.class_seconds[:, self.devices].min(axis=1)
         self._seconds = np.where(np.isfinite(seconds), seconds, 0.0)
+        self._problem = problem
+
+    @cached_property
+    def host_cuts(self) -> HostCuts:
+        """What the host may take over in a layout."""
+        return HostCuts(self._problem, self._settling)
 
     def draw(self, rng: np.random.Generator) -> Layout:
         """Draw all of a layout."""

@@ -80,19 +80,25 @@ class Walks:
 
         Raises BudgetExhausted when the budget does not allow to judge them.
         """
-        starts = self._judged()
+        starts, hosted = self._judged()
         if self.search.max_seconds is not None:
             # Only now is known how many evaluations the seconds may allow.
             left = self.search.max_seconds - self.search.elapsed
-            self._divide(min(self.total, left / self._each(len(starts))))
-        return _cheapest(starts)[: self.count]
+            self._divide(min(self.total, left / self._each(len(starts) + len(hosted))))
+        # What the host takes over may be in the way of better things: half of the walks do without.
+        fastest = min(cost for cost, _ in starts)
+        faster = _cheapest([start for start in hosted if start[0] < fastest])
+        some = faster[: (self.count + 1) // 2]
+        return _cheapest(some + _cheapest(starts)[: self.count - len(some)])
 
-    def _judged(self) -> list[Start]:
-        """Answers, layouts and random parts, all of them judged."""
+    def _judged(self) -> tuple[list[Start], list[Start]]:
+        """Answers, layouts and random parts, then layouts in which the host takes over; judged."""
         settings, rng = self.settings, self.search.rng
         found = [start for name in settings.starts for start in self._answer(name)]
         found += [self.moves.random(rng) for _ in range(self.count - len(found) - self.drawn)]
-        return self._with_costs(found) + self._laid_out()
+        judged = self._with_costs(found)
+        laid_out, hosted = self._laid_out()
+        return judged + laid_out, hosted
 
     def _each(self, judged: int) -> float:
         """Seconds for each evaluation, as far as is known when so many starts are judged."""
@@ -106,24 +112,32 @@ class Walks:
             starts += zip(self._costs(np.stack(some)).tolist(), some, strict=True)
         return starts
 
-    def _laid_out(self) -> list[Start]:
-        """Judge layouts: half of them drawn, then variations of the fastest."""
+    def _laid_out(self) -> tuple[list[Start], list[Start]]:
+        """Judge layouts: half of them drawn, then variations of the fastest.
+
+        Then the fastest of all, once the host has taken over what a cut gives it.
+        """
         starts: list[Start] = []
-        if self.layouts is None:
-            return starts
+        if self.layouts is None or not self.drawn:
+            return starts, []
+        cuts = self.layouts.host_cuts
+        hosted = int(self.drawn * self.settings.hosted) if cuts.taken else 0
         tried: list[Layout] = []
         seen: set[bytes] = set()
-        while len(tried) < self.drawn:
+        while len(tried) < self.drawn - hosted:
             best = np.argsort([cost for cost, _ in starts], kind="stable")
             fastest = [tried[at] for at in best] if len(tried) >= self.drawn / 2 else []
             rows = []
-            for _ in range(min(AT_ONCE, self.drawn - len(tried))):
+            for _ in range(min(AT_ONCE, self.drawn - hosted - len(tried))):
                 layout, row = self._new_layout(self.layouts, fastest, seen)
                 seen.add(row.tobytes())
                 tried.append(layout)
                 rows.append(row)
             starts += self._with_costs(rows)
-        return starts
+        ranked = [row for _, row in _cheapest(starts)]
+        return starts, cuts.versions(
+            ranked, hosted, lambda rows: [cost for cost, _ in self._with_costs(rows)]
+        )
 
     def _new_layout(
         self, layouts: Layouts, fastest: list[Layout], seen: set[bytes]

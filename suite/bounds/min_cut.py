@@ -22,7 +22,6 @@ from suite.simulator.durations import nanoseconds
 
 MOST = 2**31 - 2
 """Nanoseconds: SciPy's maximum flow counts in 32 bits."""
-Columns = list[NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +31,42 @@ class Cut:
     devices: NDArray[np.int64]
     """int64[n_classes]."""
     nanoseconds: int
+    """What it costs, or as many of the units that costs were given in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tensors:
+    """The tensors that may cross between two sides, and what each then costs."""
+
+    makers: NDArray[np.int64]
+    """int64[tensors]: the class that makes each."""
+    read: NDArray[np.int64]
+    readers: NDArray[np.int64]
+    """int64[pairs]: tensors, and a class other than its maker's that reads each; no pair twice."""
+    costs: NDArray[np.int64]
+    """int64[tensors, 2]: to the second side from the first, and back."""
+
+    @classmethod
+    def of(cls, problem: Problem, first: int, second: int) -> Tensors:
+        """Of a problem, between two of its devices, in nanoseconds."""
+        graph, machine = problem.graph, problem.machine
+        tensors, consumers = graph.edges
+        pairs = np.stack([tensors, graph.colocation[consumers]])
+        away = pairs[1] != graph.colocation[graph.producer[tensors]]
+        pairs = np.unique(pairs[:, away], axis=1)
+        crossing, numbers = np.unique(pairs[0], return_inverse=True)
+        sizes = graph.tensor_bytes[crossing]
+        links = [machine.link_of[first, second], machine.link_of[second, first]]
+        seconds = np.stack([link.latency + sizes / link.bandwidth for link in links], axis=1)
+        makers = graph.colocation[graph.producer[crossing]].astype(np.int64)
+        return cls(makers, numbers, pairs[1], nanoseconds(seconds))
+
+    def moved(self, sides: Ints) -> int:
+        """What crosses costs, where the classes are on these sides, int[n_classes] of 0 and 1."""
+        home = sides[self.makers]
+        sent = np.zeros(len(self.makers), np.bool_)
+        sent[self.read[sides[self.readers] != home[self.read]]] = True
+        return int(self.costs[np.arange(len(home)), home][sent].sum())
 
 
 def min_cut(problem: Problem) -> Cut:
@@ -45,30 +80,39 @@ def min_cut(problem: Problem) -> Cut:
             f"a minimum cut is between two devices; {problem.machine.name} has"
             f" {problem.machine.n_devices}"
         )
-    classes = problem.graph.n_classes
     costs = _class_costs(problem)
-    ends, crossing = _tensors(problem)
+    tensors = Tensors.of(problem, 0, 1)
     # No cut is cheaper than this placement, so that more than it costs is as good as infinite.
     simple = np.argmin(np.where(problem.allowed, costs, np.iinfo(np.int64).max), axis=1)
-    enough = _cost(simple, costs, ends, crossing) + 1
+    enough = _cost(simple, costs, tensors) + 1
     if enough > MOST:
         raise InputError(
             f"{problem.graph.name} takes {enough / 1e9:.1f} s on {problem.machine.name}; a minimum"
             " cut is computed below two seconds"
         )
-    capacity = np.minimum(np.where(problem.allowed, costs, enough), enough)
+    return least_cut(np.where(problem.allowed, costs, enough), tensors, enough)
+
+
+def least_cut(costs: NDArray[np.int64], tensors: Tensors, enough: int) -> Cut:
+    """Put every class on the first side or the second where all together costs least.
+
+    ``costs``, int64[n_classes, 2], and those of ``tensors`` are in units of any kind. ``enough``,
+    at most MOST, is more than some placement costs: a side that costs as much is not chosen. Of
+    several cuts the one with the fewest classes on the first side.
+    """
+    classes, capacity = len(costs), np.minimum(costs, enough)
     first, last = classes, classes + 1
     nodes = np.arange(classes)
     columns: list[tuple[Ints, Ints, Ints]] = [
         (np.full(classes, first), nodes, capacity[:, 1]),
         (nodes, np.full(classes, last), capacity[:, 0]),
     ]
-    makers, tensors, readers = ends
+    crossing = tensors.costs
     for direction in (0, 1):
         # A node for each tensor: who reads it there has it there, and then it was sent, once.
         auxiliary = last + 1 + direction * len(crossing) + np.arange(len(crossing))
-        sent = makers, auxiliary, np.minimum(crossing[:, direction], enough)
-        had = auxiliary[tensors], readers, np.full(len(readers), enough)
+        sent = tensors.makers, auxiliary, np.minimum(crossing[:, direction], enough)
+        had = auxiliary[tensors.read], tensors.readers, np.full(len(tensors.readers), enough)
         columns += [sent, had] if direction == 0 else [_turned(sent), _turned(had)]
     tails, heads, capacities = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     size = last + 1 + 2 * len(crossing)
@@ -95,35 +139,6 @@ def _class_costs(problem: Problem) -> NDArray[np.int64]:
     return np.where(problem.allowed, total, 0)
 
 
-def _tensors(problem: Problem) -> tuple[tuple[Ints, Ints, Ints], NDArray[np.int64]]:
-    """The tensors that may cross, and what each costs from either device to the other.
-
-    Returns the producer's class of each, and (tensor, class) of all their readers of other classes;
-    and nanoseconds, int64[tensors, 2], from the first device and from the second.
-    """
-    graph, machine = problem.graph, problem.machine
-    tensors, consumers = graph.edges
-    pairs = np.stack([tensors, graph.colocation[consumers]])
-    away = pairs[1] != graph.colocation[graph.producer[tensors]]
-    pairs = np.unique(pairs[:, away], axis=1)
-    crossing, numbers = np.unique(pairs[0], return_inverse=True)
-    sizes = graph.tensor_bytes[crossing]
-    links = [machine.link_of[0, 1], machine.link_of[1, 0]]
-    seconds = np.stack([link.latency + sizes / link.bandwidth for link in links], axis=1)
-    makers = graph.colocation[graph.producer[crossing]]
-    return (makers.astype(np.int64), numbers, pairs[1]), nanoseconds(seconds)
-
-
-def _cost(
-    devices: Ints,
-    costs: NDArray[np.int64],
-    ends: tuple[Ints, Ints, Ints],
-    crossing: NDArray[np.int64],
-) -> int:
+def _cost(devices: Ints, costs: NDArray[np.int64], tensors: Tensors) -> int:
     """Nanoseconds of a placement of the classes, int[n_classes]."""
-    makers, tensors, readers = ends
-    home = devices[makers]
-    sent = np.zeros(len(crossing), np.bool_)
-    sent[tensors[devices[readers] != home[tensors]]] = True
-    moved = crossing[np.arange(len(crossing)), home][sent].sum()
-    return int(costs[np.arange(len(devices)), devices].sum() + moved)
+    return int(costs[np.arange(len(devices)), devices].sum()) + tensors.moved(devices)

@@ -21,10 +21,11 @@ WHOLE = "annealing"
 """The label with all parts."""
 WITHOUT = {
     "without_layouts": "layouts to start from",
+    "without_host": "layouts in which the host takes over",
     "without_patterns": "moves on the repeated structure",
     "without_crossover": "crossover of the walks",
     "without_settling": "settling of light operations after a change",
-    "before": "all four",
+    "before": "all of these",
     "without_send": "`send` among the moves",
     "without_cycle": "`cycle`",
     "without_runs": "`runs`",
@@ -38,10 +39,11 @@ SECONDS = replace(metric("step_time"), pattern=".3g")
 TITLE = "Annealing: beside other searches, and what its parts bring"
 LEAD = """\
 Simulated seconds of one training step on K40s, lower is better, after equally many evaluated
-placements. Annealing with its layouts, its moves on the repeated structure of a graph, its
-crossover and its settling is ours: [docs/baselines.md](../docs/baselines.md) has what they are."""
+placements. Annealing with its layouts, its host that takes over small operations, its moves on the
+repeated structure of a graph, its crossover and its settling is ours:
+[docs/baselines.md](../docs/baselines.md) has what they are."""
 EQUAL_LEAD = """\
-Median over seeds, their interval or range [1]. `Before` is annealing without these four."""
+Median over seeds, their interval or range [1]. `Before` is annealing without them."""
 PARTS_LEAD = """\
 Step time without a part over that with all of them, after 1,000 placements: above 1 the part
 helps; in square brackets the interval [2], bold where it leaves out 1. The last column is the
