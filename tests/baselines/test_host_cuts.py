@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hand_made import machine
 from hypothesis import given, settings
+from six_ops import device
 from strategies import problems
 
 from baselines.annealing import Annealing
@@ -135,17 +136,14 @@ def test_all_cuts_are_tried_on_the_first_and_the_best_of_them_on_the_others(coun
 
 def test_without_a_gpu_or_a_cpu_beside_it_nothing_is_taken() -> None:
     assert cuts(chains(gpus=0)).taken == []
-    base = {"memory": 10**9, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
-    devices = [{"name": f"gpu:{i}", "kind": "gpu", **base} for i in range(2)]
+    devices = [device(f"gpu:{i}", "1 GB") for i in range(2)]
     link = {"bandwidth": 1e9, "latency": 1e-6, "channel": "pair"}
     gpus = machine_from_table({"name": "gpus", "device": devices, "link": [link]})
     assert cuts(Problem.create(chains(gpus=1).graph, gpus)).taken == []
 
 
 def test_each_gpu_s_operations_go_to_the_cpu_that_is_nearest_to_it() -> None:
-    base = {"memory": 10**9, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
-    names = ("cpu:0", "cpu:1", "gpu:0", "gpu:1")
-    devices = [{"name": name, "kind": name[:3], **base} for name in names]
+    devices = [device(name, "1 GB") for name in ("cpu:0", "cpu:1", "gpu:0", "gpu:1")]
     link = {"bandwidth": 1e9, "channel": "pair"}
     links = [{**link, "latency": 1e-4}]
     for cpu, gpu in (("cpu:0", "gpu:1"), ("cpu:1", "gpu:0")):
