@@ -9,7 +9,6 @@ hardware, and a starting point for a search.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from numpy.typing import NDArray
 from baselines.list_scheduling.estimate import Estimate
 from baselines.local_search.answers import answer
 from baselines.local_search.fitting import Fitting
-from baselines.local_search.layouts import Layout, Layouts
+from baselines.local_search.host_cuts import check_hosted
+from baselines.local_search.layouts import Layouts
 from baselines.local_search.settling import Settling
 from baselines.structure.find import find_structure
 from suite.core.cores import my_share
@@ -61,8 +61,7 @@ class BestEstimate:
         for name in ("cuts", "layouts"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} is {getattr(self, name)}; give >= 0")
-        if not 0 <= self.hosted < 1:
-            raise InputError(f"hosted is {self.hosted}; give a share, 0 to below 1")
+        check_hosted(self.hosted)
         if "best_estimate" in self.placers:
             raise InputError("placers has best_estimate itself; give others")
         if not self._asked() and not self.layouts:
@@ -76,26 +75,39 @@ class BestEstimate:
         """
         if not problem.graph.n_classes or problem.machine.n_devices == 1:
             return Placement.of_classes(problem, np.zeros(problem.graph.n_classes, np.int64))
-        ranked = self.ranked(problem, search)
+        ranked = self.ranked(Estimate(problem), search)
         chosen, row = ranked[0][1]
         names = Counter(name for _, (name, _) in ranked)
         search.note(chosen=chosen, estimated=ranked[0][0][1], candidates=names)
         return Placement.of_classes(problem, row)
 
-    def ranked(self, problem: Problem, search: Search) -> list[tuple[Cost, Answer]]:
+    def ranked(self, estimate: Estimate, search: Search) -> list[tuple[Cost, Answer]]:
         """All answers, the most promising first, with what they are estimated to cost.
 
         Raises Unsupported where there is none.
         """
-        candidates = _Candidates(problem)
-        for name, row in self._answers(problem, search):
-            candidates.add(name, row)
+        problem = estimate.problem
+        fitted = Fitting(problem).fitted
+
+        def costs(rows: list[NDArray[np.int64]]) -> list[Cost]:
+            found = estimate.of_all([fitted(row) for row in rows])
+            return [(float(problem.machine.missing_memory(peak)), time) for time, peak in found]
+
+        answers = self._answers(problem, search)
+        paid = costs([row for _, row in answers])
+        candidates = list(zip(paid, answers, strict=True))
         if self.layouts:
-            self._lay_out(problem, candidates, search.rng)
-        if not candidates.costs:
+            layouts = Layouts(problem, find_structure(problem), Settling(problem))
+            plain, hosted = layouts.judged(self.layouts, self.hosted, search.rng, costs)
+            for name, judged in (("layout", plain), ("hosted layout", hosted)):
+                candidates += [(cost, (name, row)) for cost, row in judged]
+        if not candidates:
             raise Unsupported("none of the placers has an answer, and no layouts are drawn")
-        pairs = zip(candidates.costs, candidates.answers, strict=True)
-        return sorted(pairs, key=lambda pair: pair[0])
+        # Where a class cannot run it goes to the first device that runs it, as was estimated.
+        placed = [
+            (cost, (name, np.asarray(fitted(row), np.int64))) for cost, (name, row) in candidates
+        ]
+        return sorted(placed, key=lambda pair: pair[0])
 
     def _asked(self) -> list[tuple[str, Placer]]:
         """All placers that are asked, with their names."""
@@ -118,40 +130,3 @@ class BestEstimate:
         if declined:
             search.note(declined=declined)
         return [(name, row) for name, row in found if not isinstance(row, str)]
-
-    def _lay_out(self, problem: Problem, candidates: _Candidates, rng: np.random.Generator) -> None:
-        """Draw half of the layouts, vary the most promising, then let the host take over."""
-        layouts = Layouts(problem, find_structure(problem), Settling(problem))
-        tried: list[tuple[Cost, int, Layout]] = []
-        rows: list[NDArray[np.int64]] = []
-        hosted = int(self.layouts * self.hosted) if layouts.host_cuts.taken else 0
-        for number in range(self.layouts - hosted):
-            if number < self.layouts / 2:
-                layout = layouts.draw(rng)
-            else:
-                layout = layouts.vary([one for _, _, one in tried], rng)
-            rows.append(layouts.laid(layout))
-            insort(tried, (candidates.add("layout", rows[-1]), number, layout))
-        ranked = [rows[number] for _, number, _ in tried]
-        layouts.host_cuts.versions(
-            ranked, hosted, lambda some: [candidates.add("hosted layout", row) for row in some]
-        )
-
-
-class _Candidates:
-    """Answers, and what they are estimated to cost."""
-
-    def __init__(self, problem: Problem) -> None:
-        """None so far; Unsupported without a GPU."""
-        self.estimate, self.memory = Estimate(problem), problem.machine.memory
-        self._fitting = Fitting(problem)
-        self.answers: list[Answer] = []
-        self.costs: list[Cost] = []
-
-    def add(self, name: str, row: NDArray[np.int64]) -> Cost:
-        """Estimate one more, its classes on the first device that can run them where one cannot."""
-        row = np.asarray(self._fitting.fitted(row), np.int64)
-        seconds, peak = self.estimate(row)
-        self.answers.append((name, row))
-        self.costs.append((max(0.0, float((peak / self.memory).max() - 1)), seconds))
-        return self.costs[-1]

@@ -76,17 +76,17 @@ class EstimatedWalks(Walks):
         self._estimating = 0.0
         """Seconds for one estimate."""
 
-    def _judged(self) -> tuple[list[Start], list[Start]]:
+    def _judged(self) -> list[list[Start]]:
         """The most promising answers, no placement twice."""
         begun = self.search.elapsed
         inner = self.search.inner(int(self.search.rng.integers(2**31)), 0)
-        ranked = self.answers.ranked(self.problem, inner)
+        ranked = self.answers.ranked(self.estimate, inner)
         self.search.count(inner)
         self._estimating = (self.search.elapsed - begun) / len(ranked)
         self._count(len(ranked))
         different = list({self.moves.name(row): row for _, (_, row) in ranked}.values())
         most = max(1, min(self.share * self.total, len(different)))
-        return self._with_costs(different[: int(most)]), []
+        return [self._with_costs(different[: int(most)])]
 
     def _each(self, judged: int) -> float:
         """Seconds for each evaluation and the estimates before it."""
@@ -116,8 +116,7 @@ class EstimatedWalks(Walks):
 
     def _with_memory(self, seconds: float, row: NDArray[np.int64]) -> float:
         """What a placement is estimated to cost, missing memory included."""
-        memory = self.problem.machine.memory
-        missing = max(0.0, float((self.estimate.peak(row) / memory).max() - 1))
+        missing = float(self.problem.machine.missing_memory(self.estimate.peak(row)))
         return seconds * (1 + self.settings.overload * missing)
 
 

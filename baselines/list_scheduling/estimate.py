@@ -6,6 +6,7 @@ device runs one operation at a time, sends one tensor and receives one at a time
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -34,6 +35,11 @@ class Estimate:
         """Seconds of a step, and int64[devices] peak bytes, of a placement int[n_classes]."""
         devices, order = self._ordered(class_devices)
         return self._scheduled(devices, order), self._peak(class_devices, order)
+
+    def of_all(self, rows: Sequence[Ints]) -> list[tuple[float, NDArray[np.int64]]]:
+        """Seconds and peak bytes of each placement int[n_classes], on all cores of this process."""
+        with ThreadPoolExecutor(my_share().threads) as pool:
+            return list(pool.map(self, rows))
 
     def seconds(self, rows: Ints) -> Floats:
         """float64[rows]: of a step of each placement int[rows, n_classes], memory left aside."""

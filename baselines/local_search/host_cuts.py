@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from baselines.local_search.settling import Settling
 from suite.bounds.min_cut import Tensors, least_cut
 from suite.core.arrays import Bools, Floats
+from suite.core.errors import InputError
+from suite.core.machine import Machine
 from suite.core.problem import Problem
 
 Devices = NDArray[np.int64]
@@ -33,41 +35,23 @@ SCALE = 2**30
 _CostType = TypeVar("_CostType", float, tuple[float, float])
 
 
+def check_hosted(share: float) -> None:
+    """Raise InputError unless that share of all layouts can be hosted: some must be plain."""
+    if not 0 <= share < 1:
+        raise InputError(f"hosted is {share}; give a share, 0 to below 1")
+
+
 class HostCuts:
     """The cuts of one problem; none where there are not both, GPUs and a CPU beside them."""
 
     def __init__(self, problem: Problem, settling: Settling) -> None:
-        """Cut at all prices, and keep what does not make the host the busiest device."""
+        """Find the CPU nearest to each GPU, and cut between the first GPU and its own."""
         self._settling = settling
-        machine = problem.machine
-        self._host_of = np.arange(machine.n_devices)
-        self.taken: list[Bools] = []
+        self._host_of = _hosts(problem.machine)
+        gpus = problem.machine.gpus if problem.machine.cpus else ()
+        self.taken = _cuts(problem, int(self._host_of[gpus[0]]), gpus[0]) if gpus else []
         """bool[n_classes] a cut, no two alike: what the host takes over. Those that share out the
         work best come first."""
-        if not machine.gpus or not machine.cpus:
-            return
-        for gpu in machine.gpus:
-            delays = [
-                machine.link_of[gpu, cpu].latency + machine.link_of[cpu, gpu].latency
-                for cpu in machine.cpus
-            ]
-            self._host_of[gpu] = machine.cpus[int(np.argmin(delays))]
-        gpu = machine.gpus[0]
-        sides = np.array([self._host_of[gpu], gpu])
-        allowed = np.asarray(problem.allowed[:, sides], np.bool_)
-        # What runs on neither of the two stays where it is.
-        allowed[~allowed.any(axis=1), 1] = True
-        seconds = problem.class_seconds[:, sides]
-        seconds = np.where(np.isfinite(seconds), seconds, 0.0)
-        tensors = Tensors.of(problem, int(sides[0]), gpu)
-        found: dict[bytes, tuple[float, Bools]] = {}
-        for of_host, of_transfers in product(OF_HOST, OF_TRANSFERS):
-            taken = _cut(seconds * [of_host, 1.0], allowed, tensors, of_transfers)
-            host = float(seconds[taken, 0].sum())
-            others = float(seconds[~taken, 1].sum()) / len(machine.gpus)
-            if taken.any() and host <= others:
-                found.setdefault(taken.tobytes(), (others, taken))
-        self.taken = [taken for _, taken in sorted(found.values(), key=lambda one: one[0])]
 
     def hosted(self, row: Devices, number: int) -> Devices:
         """``row``, int64[n_classes], once the host has taken over what this cut gives it."""
@@ -91,6 +75,37 @@ class HostCuts:
         best = min(range(len(found)), key=lambda at: found[at][0])
         rows = [self.hosted(row, best) for row in ranked[1 : 1 + count - len(rows)]]
         return found + list(zip(costs(rows), rows, strict=True))
+
+
+def _hosts(machine: Machine) -> Devices:
+    """int64[devices]: the CPU that a GPU's transfers reach first; other devices stay themselves."""
+    host_of = np.arange(machine.n_devices, dtype=np.int64)
+    for gpu in machine.gpus if machine.cpus else ():
+        away = [
+            machine.transfer_seconds(gpu, cpu, 0) + machine.transfer_seconds(cpu, gpu, 0)
+            for cpu in machine.cpus
+        ]
+        host_of[gpu] = machine.cpus[int(np.argmin(away))]
+    return host_of
+
+
+def _cuts(problem: Problem, host: int, gpu: int) -> list[Bools]:
+    """Cut at all prices, and keep what does not make the host the busiest device."""
+    sides = np.array([host, gpu])
+    allowed = np.asarray(problem.allowed[:, sides], np.bool_)
+    # What runs on neither of the two stays where it is.
+    allowed[~allowed.any(axis=1), 1] = True
+    seconds = problem.class_seconds[:, sides]
+    seconds = np.where(np.isfinite(seconds), seconds, 0.0)
+    tensors = Tensors.of(problem, host, gpu)
+    found: dict[bytes, tuple[float, Bools]] = {}
+    for of_host, of_transfers in product(OF_HOST, OF_TRANSFERS):
+        taken = _cut(seconds * [of_host, 1.0], allowed, tensors, of_transfers)
+        on_host = float(seconds[taken, 0].sum())
+        on_each = float(seconds[~taken, 1].sum()) / len(problem.machine.gpus)
+        if taken.any() and on_host <= on_each:
+            found.setdefault(taken.tobytes(), (on_each, taken))
+    return [taken for _, taken in sorted(found.values(), key=lambda one: one[0])]
 
 
 def _cut(seconds: Floats, allowed: Bools, tensors: Tensors, of_transfers: float) -> Bools:

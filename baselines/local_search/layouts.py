@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,12 @@ FAVOURED = 4
 """Mean rank, from 1, of the layouts that are varied."""
 COARSE = 2
 """Modules are of one of so many resolutions, the coarsest."""
+ATTEMPTS = 4
+"""Layouts drawn at most for one that was not judged before."""
+AT_ONCE = 8
+"""Layouts judged at a time: as few as this, so that a large graph's do not fill memory, and so that
+what is varied soon follows what was found."""
+_CostType = TypeVar("_CostType", float, tuple[float, float])
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,54 @@ class Layouts:
     def host_cuts(self) -> HostCuts:
         """What the host may take over in a layout."""
         return HostCuts(self._problem, self._settling)
+
+    def judged(
+        self,
+        count: int,
+        hosted: float,
+        rng: np.random.Generator,
+        costs: Callable[[list[Devices]], list[_CostType]],
+    ) -> tuple[list[tuple[_CostType, Devices]], list[tuple[_CostType, Devices]]]:
+        """Judge so many layouts: half of them drawn, the others variations of the fastest.
+
+        The last of all, a share ``hosted``, are the fastest once the host has taken over what a cut
+        gives it, if a cut gives it anything. Returns the plain ones and these: what ``costs`` says
+        of each, and its class devices, int64[n_classes].
+        """
+        over = int(count * hosted)
+        if over and not self.host_cuts.taken:
+            over = 0
+        rows: list[Devices] = []
+        paid: list[_CostType] = []
+        tried: list[Layout] = []
+        seen: set[bytes] = set()
+        while len(tried) < count - over:
+            best = sorted(range(len(tried)), key=lambda at: paid[at])
+            fastest = [tried[at] for at in best] if len(tried) >= count / 2 else []
+            new = []
+            for _ in range(min(AT_ONCE, count - over - len(tried))):
+                layout, row = self._new(fastest, seen, rng)
+                seen.add(row.tobytes())
+                tried.append(layout)
+                new.append(row)
+            rows += new
+            paid += costs(new)
+        plain = list(zip(paid, rows, strict=True))
+        if not over:
+            return plain, []
+        ranked = [row for _, row in sorted(plain, key=lambda one: one[0])]
+        return plain, self.host_cuts.versions(ranked, over, costs)
+
+    def _new(
+        self, fastest: list[Layout], seen: set[bytes], rng: np.random.Generator
+    ) -> tuple[Layout, Devices]:
+        """Draw a layout, or vary one of these, until it places as none before; ATTEMPTS at most."""
+        for _ in range(ATTEMPTS):
+            layout = self.vary(fastest, rng) if fastest else self.draw(rng)
+            row = self.laid(layout)
+            if row.tobytes() not in seen:
+                break
+        return layout, row
 
     def draw(self, rng: np.random.Generator) -> Layout:
         """Draw all of a layout."""

@@ -29,15 +29,9 @@ class Settling:
     def __init__(self, problem: Problem) -> None:
         """Look up who reads what of whom, and what a transfer costs in the mean over links."""
         graph, count = problem.graph, problem.graph.n_classes
-        tensors, consumers = graph.edges
-        made_in = graph.colocation[graph.producer].astype(np.int64)
-        read_in = graph.colocation[consumers].astype(np.int64)
-        apart = made_in[tensors] != read_in
-        pairs = np.unique(tensors[apart].astype(np.int64) * count + read_in[apart])
-        tensor, self._reader = np.divmod(pairs, count)
-        used, tensor = np.unique(tensor, return_inverse=True)
-        tensor = tensor.reshape(-1).astype(np.int64)
-        self._maker = made_in[used]
+        tensors, self._reader = graph.class_reads
+        used, tensor = np.unique(tensors, return_inverse=True)
+        self._maker = graph.colocation[graph.producer[used]].astype(np.int64)
         self._cost = mean_transfer(problem, np.arange(problem.machine.n_devices))[used]
         self._readers = _offsets(tensor, len(used))
         order = np.argsort(self._reader, kind="stable")

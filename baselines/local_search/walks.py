@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from baselines.local_search.answers import answer
 from baselines.local_search.critical_chain import Tracer
 from baselines.local_search.crossover import Crossover
-from baselines.local_search.layouts import Layout, Layouts
+from baselines.local_search.layouts import AT_ONCE, Layouts
 from baselines.local_search.moves import Moves
 from baselines.local_search.patterns import Patterns
 from baselines.local_search.settling import Settling
@@ -34,10 +35,9 @@ to no depth. Measured: docs/baselines.md."""
 SEVERAL = 8
 """Walks of the first round, until there are ENOUGH evaluations for each of more."""
 ENOUGH = 500
-ATTEMPTS = 4
-"""Layouts drawn at most for one that was not judged before."""
-AT_ONCE = 8
-"""Starting points judged at a time: as few as this, so that a large graph's do not fill memory."""
+HOSTED_FOR = 2.0
+"""Share of the walks, up to a half, that begin where the host takes over, for each share of the
+time that this saves at once. Measured: docs/baselines.md."""
 
 Start = tuple[float, Classes]
 """What a placement costs, in seconds, and its class devices."""
@@ -78,27 +78,36 @@ class Walks:
     def starts(self) -> list[Start]:
         """What to start from: the cheapest of answers, layouts, random parts.
 
-        Raises BudgetExhausted when the budget does not allow to judge them.
+        Among them are layouts in which the host takes over, as far as they are faster than all
+        others. Raises BudgetExhausted when the budget does not allow to judge them.
         """
-        starts, hosted = self._judged()
+        plain, *others = self._judged()
+        hosted = [start for kind in others for start in kind]
         if self.search.max_seconds is not None:
             # Only now is known how many evaluations the seconds may allow.
             left = self.search.max_seconds - self.search.elapsed
-            self._divide(min(self.total, left / self._each(len(starts) + len(hosted))))
-        # What the host takes over may be in the way of better things: half of the walks do without.
-        fastest = min(cost for cost, _ in starts)
+            self._divide(min(self.total, left / self._each(len(plain) + len(hosted))))
+        fastest = min(cost for cost, _ in plain)
         faster = _cheapest([start for start in hosted if start[0] < fastest])
-        some = faster[: (self.count + 1) // 2]
-        return _cheapest(some + _cheapest(starts)[: self.count - len(some)])
+        # What the host takes over may be in the way of better things: the less that saves at once,
+        # the fewer walks begin with it.
+        saved = 1 - faster[0][0] / fastest if faster else 0.0
+        some = faster[: ceil(self.count * min(1 / 2, HOSTED_FOR * saved))]
+        return _cheapest(some + _cheapest(plain)[: self.count - len(some)])
 
-    def _judged(self) -> tuple[list[Start], list[Start]]:
-        """Answers, layouts and random parts, then layouts in which the host takes over; judged."""
+    def _judged(self) -> list[list[Start]]:
+        """Judge answers, layouts and random parts, and apart layouts in which the host takes over.
+
+        The latter may be missing.
+        """
         settings, rng = self.settings, self.search.rng
         found = [start for name in settings.starts for start in self._answer(name)]
         found += [self.moves.random(rng) for _ in range(self.count - len(found) - self.drawn)]
-        judged = self._with_costs(found)
-        laid_out, hosted = self._laid_out()
-        return judged + laid_out, hosted
+        others = self._with_costs(found)
+        if self.layouts is None or not self.drawn:
+            return [others]
+        plain, hosted = self.layouts.judged(self.drawn, settings.hosted, rng, self._costs_of)
+        return [others + plain, hosted]
 
     def _each(self, judged: int) -> float:
         """Seconds for each evaluation, as far as is known when so many starts are judged."""
@@ -106,50 +115,14 @@ class Walks:
 
     def _with_costs(self, rows: list[Classes]) -> list[Start]:
         """Judge placements, int64[n_classes] each."""
-        starts: list[Start] = []
+        return list(zip(self._costs_of(rows), rows, strict=True))
+
+    def _costs_of(self, rows: list[Classes]) -> list[float]:
+        """Seconds of placements, int64[n_classes] each, and what missing memory costs."""
+        costs: list[float] = []
         for first in range(0, len(rows), AT_ONCE):
-            some = rows[first : first + AT_ONCE]
-            starts += zip(self._costs(np.stack(some)).tolist(), some, strict=True)
-        return starts
-
-    def _laid_out(self) -> tuple[list[Start], list[Start]]:
-        """Judge layouts: half of them drawn, then variations of the fastest.
-
-        Then the fastest of all, once the host has taken over what a cut gives it.
-        """
-        starts: list[Start] = []
-        if self.layouts is None or not self.drawn:
-            return starts, []
-        cuts = self.layouts.host_cuts
-        hosted = int(self.drawn * self.settings.hosted) if cuts.taken else 0
-        tried: list[Layout] = []
-        seen: set[bytes] = set()
-        while len(tried) < self.drawn - hosted:
-            best = np.argsort([cost for cost, _ in starts], kind="stable")
-            fastest = [tried[at] for at in best] if len(tried) >= self.drawn / 2 else []
-            rows = []
-            for _ in range(min(AT_ONCE, self.drawn - hosted - len(tried))):
-                layout, row = self._new_layout(self.layouts, fastest, seen)
-                seen.add(row.tobytes())
-                tried.append(layout)
-                rows.append(row)
-            starts += self._with_costs(rows)
-        ranked = [row for _, row in _cheapest(starts)]
-        return starts, cuts.versions(
-            ranked, hosted, lambda rows: [cost for cost, _ in self._with_costs(rows)]
-        )
-
-    def _new_layout(
-        self, layouts: Layouts, fastest: list[Layout], seen: set[bytes]
-    ) -> tuple[Layout, Classes]:
-        """Draw a layout, or vary one of these, until it places as none before; ATTEMPTS at most."""
-        rng = self.search.rng
-        for _ in range(ATTEMPTS):
-            layout = layouts.vary(fastest, rng) if fastest else layouts.draw(rng)
-            row = layouts.laid(layout)
-            if row.tobytes() not in seen:
-                break
-        return layout, row
+            costs += self._costs(np.stack(rows[first : first + AT_ONCE])).tolist()
+        return costs
 
     def _answer(self, name: str) -> list[Classes]:
         """The class devices that a placer answers with, if it does."""
@@ -236,8 +209,7 @@ class Walks:
         begun = self.search.elapsed
         scores = self.search.evaluate(self.moves.placed(rows), within=within)
         self._judging += self.search.elapsed - begun
-        memory = self.problem.machine.memory
-        missing = np.maximum(0, (scores.peak_memory / memory).max(axis=1) - 1)
+        missing = self.problem.machine.missing_memory(scores.peak_memory)
         costs = np.asarray(scores.step_time * (1 + self.settings.overload * missing), np.float64)
         at = int(np.argmin(costs))
         if costs[at] < self.cheapest[0]:

@@ -50,16 +50,13 @@ class Tensors:
     def of(cls, problem: Problem, first: int, second: int) -> Tensors:
         """Of a problem, between two of its devices, in nanoseconds."""
         graph, machine = problem.graph, problem.machine
-        tensors, consumers = graph.edges
-        pairs = np.stack([tensors, graph.colocation[consumers]])
-        away = pairs[1] != graph.colocation[graph.producer[tensors]]
-        pairs = np.unique(pairs[:, away], axis=1)
-        crossing, numbers = np.unique(pairs[0], return_inverse=True)
+        tensors, readers = graph.class_reads
+        crossing, numbers = np.unique(tensors, return_inverse=True)
         sizes = graph.tensor_bytes[crossing]
         links = [machine.link_of[first, second], machine.link_of[second, first]]
         seconds = np.stack([link.latency + sizes / link.bandwidth for link in links], axis=1)
         makers = graph.colocation[graph.producer[crossing]].astype(np.int64)
-        return cls(makers, numbers, pairs[1], nanoseconds(seconds))
+        return cls(makers, numbers, readers, nanoseconds(seconds))
 
     def moved(self, sides: Ints) -> int:
         """What crosses costs, where the classes are on these sides, int[n_classes] of 0 and 1."""

@@ -182,6 +182,20 @@ class OpGraph:
         return csr(consumers, tensors, self.n_ops)
 
     @cached_property
+    def class_reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Who reads a tensor of another class: (tensor int64[pairs], reading class int64[pairs]).
+
+        Sorted; no pair twice, however many operations of a class read a tensor.
+        """
+        tensors, consumers = self.edges
+        classes = self.colocation.astype(np.int64)
+        readers = classes[consumers]
+        away = readers != classes[self.producer[tensors]]
+        # One number for each pair, which sorts faster than pairs do.
+        numbers = np.unique(tensors[away].astype(np.int64) * self.n_classes + readers[away])
+        return np.divmod(numbers, max(1, self.n_classes))
+
+    @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change whenever anything a placement depends on does."""
         arrays = (getattr(self, name) for name in ARRAYS)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.arrays import digest
+from suite.core.arrays import Floats, Ints, digest
 from suite.core.errors import InputError
 
 CHANNELS = ("pair", "copy-engines", "shared")
@@ -172,6 +172,14 @@ class Machine:
             return 0.0
         link = self.link_of[source, target]
         return link.latency + size / link.bandwidth
+
+    def missing_memory(self, peak: Ints) -> Floats:
+        """float64[...]: memory that is missing, as a share of the device's that lacks most of it.
+
+        Of any number of placements with their peak bytes, int64[..., devices]; 0 where all fits.
+        """
+        fullest = np.asarray((peak / self.memory).max(axis=-1), np.float64)
+        return np.maximum(0.0, fullest - 1)
 
     @cached_property
     def channels(self) -> tuple[tuple[str, ...], NDArray[np.int32], NDArray[np.int32]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -71,7 +72,7 @@ def test_no_division_costs_less_at_these_prices(problem: Problem) -> None:
         )
 
 
-def chains(gpus: int, times: int = 1) -> Problem:
+def chains(gpus: int, times: int = 1, large_on_gpu: float = 1e-4) -> Problem:
     """A large operation, then ten small ones in a row and a large one, so often; and a lone one.
 
     In microseconds: small ones take 2 on the CPU and 10 on a GPU, large ones 1,000 and 100, and
@@ -92,7 +93,7 @@ def chains(gpus: int, times: int = 1) -> Problem:
         [(tensor, reader) for tensor, (_, reader) in enumerate(ends)],
         seconds={
             "cpu": np.where(large, 1e-3, 2e-6).tolist(),
-            "gpu": np.where(large, 1e-4, 1e-5).tolist(),
+            "gpu": np.where(large, large_on_gpu, 1e-5).tolist(),
         },
     )
     return Problem.create(graph, machine(1 + gpus, latency=15_000))
@@ -160,19 +161,26 @@ def test_each_gpu_s_operations_go_to_the_cpu_that_is_nearest_to_it() -> None:
         assert hosted[[0, 11]].tolist() == [gpu, gpu]
 
 
-def test_half_of_the_walks_start_where_the_host_takes_over_if_that_is_faster() -> None:
-    problem = chains(gpus=2, times=12)
+@pytest.mark.parametrize(
+    ("large_on_gpu", "evaluations", "walks"), [(1e-4, 1000, 4), (9e-4, 1000, 1), (9e-4, 125, 1)]
+)
+def test_as_many_walks_start_where_the_host_takes_over_as_that_saves(
+    large_on_gpu: float, evaluations: int, walks: int
+) -> None:
+    # Of 200 microseconds of a large operation and its chain the host saves 50, and of 1,000.
+    problem = chains(gpus=2, times=12, large_on_gpu=large_on_gpu)
 
-    def walks() -> Walks:
-        search = Search(problem, Simulator(problem), 0, max_evaluations=1000)
-        return Annealing(starts=("gpu_only",)).walks_of(problem, search)
+    def search() -> Walks:
+        judge = Search(problem, Simulator(problem), 0, max_evaluations=evaluations)
+        return Annealing(starts=("gpu_only",)).walks_of(problem, judge)
 
-    starts, hosted = walks()._judged()
-    assert min(cost for cost, _ in hosted) < min(cost for cost, _ in starts)
-    chosen = [row.tobytes() for _, row in walks().starts()]
+    plain, hosted = search()._judged()
+    fastest, faster = (min(cost for cost, _ in kind) for kind in (plain, hosted))
+    chosen = [row.tobytes() for _, row in search().starts()]
     there = {row.tobytes() for _, row in hosted}
-    assert len(chosen) == 8
-    assert 1 <= sum(row in there for row in chosen) <= 4
+    assert len(chosen) == evaluations // 125
+    assert sum(row in there for row in chosen) == walks
+    assert math.ceil(len(chosen) * min(0.5, 2 * (1 - faster / fastest))) == walks
 
 
 def test_a_share_that_is_none_is_refused() -> None:

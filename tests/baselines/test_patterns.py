@@ -140,7 +140,9 @@ def test_a_search_judges_hardly_a_layout_twice_and_varies_the_fastest() -> None:
     assert len(pairs) == 1
     assert search.evaluations == 40
     walks = Annealing(starts=(), walks=1000).walks_of(problem, search)
-    laid, hosted = walks._laid_out()
+    layouts, costs_of = walks.layouts, walks._costs_of
+    assert layouts is not None
+    laid, hosted = layouts.judged(walks.drawn, 0.2, search.rng, costs_of)
     assert len(laid) + len(hosted) == walks.drawn == 36
     assert len({row.tobytes() for _, row in laid}) > 0.9 * len(laid)
     costs = [cost for cost, _ in laid]
