@@ -35,9 +35,9 @@ class Restarts:
     def __post_init__(self) -> None:
         """Refuse a count below one and options that the placer does not have (InputError)."""
         if self.runs < 1:
-            raise InputError(f"runs is {self.runs}; give >= 1")
+            raise InputError(f"restarts: runs is {self.runs}; give >= 1")
         if self.placer == "restarts":
-            raise InputError("placer is restarts itself; give another")
+            raise InputError("restarts: placer is restarts; give another")
         self.variants()
 
     def variants(self) -> list[Placer]:
