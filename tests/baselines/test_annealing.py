@@ -166,6 +166,29 @@ def test_ends_when_its_seconds_are_over() -> None:
     assert 3.9 < search.elapsed < 12  # its starts alone take a second
 
 
+def test_seconds_that_are_over_before_anything_was_judged_are_said_to_be_too_few() -> None:
+    problem = six_ops()
+    with pytest.raises(BudgetExhausted, match="before a placement was judged; give more"):
+        Annealing().place(problem, Search(problem, Simulator(problem), max_seconds=0.0))
+
+
+def test_what_was_judged_before_the_seconds_were_over_is_an_answer() -> None:
+    problem = six_ops()
+    simulator, judged = Simulator(problem), []
+
+    def slow(devices: Ints) -> Scores:
+        """The first starting points take all seconds."""
+        scores = simulator(devices)
+        judged.extend(scores.step_time.tolist())
+        search.max_seconds = 0.0
+        return scores
+
+    search = Search(problem, slow, max_seconds=1000.0)
+    found = Annealing().place(problem, search)
+    assert 0 < search.evaluations < 10
+    assert simulator.run(found.devices).step_time == min(judged)
+
+
 def test_refuses_nonsense_and_too_small_a_budget() -> None:
     problem = six_ops()
     with pytest.raises(InputError, match="batch is 0"):

@@ -32,6 +32,9 @@ WITHOUT = {
     "without_follow": "`follow`",
     "without_swap": "`swap`",
     "without_border": "`border`",
+    "without_chain": "moves along the critical chain",
+    "without_walks": "all walks but one",
+    "without_batches": "all neighbours but one at a time",
 }
 """Label -> what is left out."""
 SECONDS = replace(metric("step_time"), pattern=".3g")
