@@ -283,6 +283,25 @@ def build_notes(results):
     return build_table("hdp_table1", results).notes
 
 
+def test_versions_are_named_once_with_all_commits_that_records_were_made_at(results):
+    made = record("rnnlm", "metis", 0.2)["provenance"]
+    places = {
+        "cpu_only": {},
+        "gpu_only": {},
+        "mincut": {"dirty": True},
+        "scotch": {"commit": "f" * 40},
+    }
+    for placer, more in places.items():
+        write(results, record("rnnlm", placer, 0.2, provenance=made | more))
+    text = build_table("hdp_table1", results).markdown()
+    once = "python 3.11.7, numpy 2.4.6, at "
+    assert text.count(once) == 1
+    assert (
+        f"{once}commit 0123456789 (2 records), commit 0123456789 with uncommitted changes"
+        " (1 record), commit ffffffffff (1 record)."
+    ) in text
+
+
 def test_every_published_value_of_the_table_is_rendered(results):
     write(results, *full())
     table = build_table("hdp_table1", results)

@@ -170,9 +170,14 @@ def provenance(records: pd.DataFrame) -> list[str]:
     """
     judges = zip(records["backend"], records["semantics"], strict=True)
     judged = sorted({f"{backend}, semantics `{semantics}`" for backend, semantics in judges})
-    made = Counter(_origin(p) for p in records["provenance"])
-    origins = "; ".join(f"{origin} ({n} records)" for origin, n in sorted(made.items()))
-    lines = [f"Judge: {'; '.join(judged) or 'none'}. Made with: {origins or 'nothing'}."]
+    made = Counter((_versions(p), _commit(p)) for p in records["provenance"])
+    origins = []
+    # The versions once, however many commits records were made at.
+    for versions in sorted({versions for versions, _ in made}):
+        commits = sorted((c, n) for (v, c), n in made.items() if v == versions)
+        counted = (f"{commit} ({n} record{'s' * (n > 1)})" for commit, n in commits)
+        origins.append(f"{versions}, at {', '.join(counted)}")
+    lines = [f"Judge: {'; '.join(judged) or 'none'}. Made with: {'; '.join(origins) or 'nothing'}."]
     for task, group in records.groupby("task", sort=True):
         if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
@@ -188,11 +193,14 @@ class Provenance(TypedDict, total=False):
     versions: dict[str, str | None]
 
 
-def _origin(provenance: Provenance) -> str:
+def _commit(provenance: Provenance) -> str:
     commit = f"commit {str(provenance.get('commit'))[:10]}"
-    commit += " with uncommitted changes" * bool(provenance.get("dirty"))
+    return commit + " with uncommitted changes" * bool(provenance.get("dirty"))
+
+
+def _versions(provenance: Provenance) -> str:
     versions = {"python": provenance.get("python")} | provenance.get("versions", {})
-    return ", ".join([commit, *(f"{name} {v}" for name, v in versions.items() if v)])
+    return ", ".join(f"{name} {version}" for name, version in versions.items() if version)
 
 
 def code_note(records: pd.DataFrame) -> list[str]:
