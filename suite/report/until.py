@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf, isinf, isnan, nan
-from statistics import median
+from statistics import median_low
 
 History = list[tuple[int, float, float]]
 """Of a search: placements evaluated, seconds passed, best step time in seconds, as it fell."""
@@ -16,9 +16,12 @@ def until(history: History, wanted: float) -> float:
 
 
 def median_until(histories: Iterable[History], wanted: float) -> float:
-    """The median over searches; NaN without a search, or where ``wanted`` is NaN."""
+    """The number by which half of the searches were as fast; infinite where fewer ever were.
+
+    NaN without a search, or where ``wanted`` is NaN.
+    """
     numbers = [until(history, wanted) for history in histories]
-    return nan if not numbers or isnan(wanted) else median(numbers)
+    return nan if not numbers or isnan(wanted) else median_low(numbers)
 
 
 def printed(number: float) -> str:

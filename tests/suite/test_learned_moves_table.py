@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf, isnan, nan
+
 import pytest
 from suite_records import record, write
 
 from suite.report.build import build_table
+from suite.report.until import median_until
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +36,17 @@ def test_placements_are_counted_until_a_step_is_as_fast(text: str) -> None:
     # METIS takes 0.5; nobody has asked an expert; the median of annealing is 0.42.
     cells = row(text, "Placements evaluated", "nmt_4")
     assert cells == ["21", "10", "1", "missing", "missing", "missing", "900", "301", "7"]
+
+
+@pytest.mark.parametrize(
+    ("reached", "half"), [([5], 5), ([5, 9], 5), ([5, 9, 7], 7), ([None, 9], 9), ([None] * 3, inf)]
+)
+def test_half_of_the_searches_decide_also_where_their_number_is_even(
+    reached: list[int | None], half: float
+) -> None:
+    histories = [[(1, 0.1, 0.6), *([(at, 0.2, 0.5)] if at else [])] for at in reached]
+    assert median_until(histories, 0.5) == half
+    assert isnan(median_until(histories, nan))
 
 
 def test_graphs_are_counted_on_which_the_learned_moves_are_faster(text: str) -> None:
