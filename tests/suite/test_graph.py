@@ -30,6 +30,17 @@ def test_tensors_know_their_producer_and_consumers():
     assert list(zip(*graph.edges, strict=True)) == [(0, 1), (0, 2), (1, 3), (2, 3), (3, 3)]
 
 
+def test_a_class_reads_a_tensor_of_another_once_and_none_of_its_own():
+    # b, c and d together read a's tensor twice; c's and b's stay among them.
+    graph = diamond(colocation=[None, "rest", "rest", "rest"])
+    assert [part.tolist() for part in graph.class_reads] == [[0], [1]]
+    apart = diamond(colocation=["ends", None, None, "ends"])
+    readers = [(0, 1), (0, 2), (1, 0), (2, 0), (3, 0)]
+    assert list(zip(*(part.tolist() for part in apart.class_reads), strict=True)) == readers
+    together = diamond(colocation=["all"] * 4)
+    assert [part.tolist() for part in together.class_reads] == [[], []]
+
+
 def test_a_topological_file_order_is_kept():
     graph = OpGraph.create("g", ["x", "y", "z"], ["A", "B", "C"], [1], [(0, 2)])
     assert graph.op_names == ("x", "y", "z")

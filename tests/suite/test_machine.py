@@ -1,5 +1,6 @@
 """Reading machines, choosing links, naming channels."""
 
+import numpy as np
 import pytest
 
 from suite.core.errors import InputError
@@ -53,6 +54,14 @@ def test_the_closest_link_wins_whatever_the_order():
     assert machine.transfer_seconds(2, 1, 2e10) == 1
     assert machine.transfer_seconds(0, 1, 1e10) == 1 + 1e-5
     assert machine.transfer_seconds(1, 1, 1e10) == 0
+
+
+def test_missing_memory_is_that_of_the_device_that_lacks_most_of_its_own():
+    machine = machine_from_table(table())
+    full = machine.memory
+    peaks = np.stack([full, full * [1, 2, 1], full * [0.5, 1.25, 1.5], full // 2])
+    assert machine.missing_memory(peaks).tolist() == [0.0, 1.0, 0.5, 0.0]
+    assert machine.missing_memory(peaks[2]) == 0.5
 
 
 def test_one_entry_may_stand_for_several_devices():
