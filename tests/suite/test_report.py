@@ -78,7 +78,7 @@ def test_words_stand_where_there_is_no_time(results):
     assert cells(table, main, "RNNLM")["MinCut"] == "time-out (5.21)"
     notes = "\n".join(table.notes)
     assert "nmt_2 gpu_only 1.40" in notes
-    assert "commit 0123456789, python 3.11.7, numpy 2.4.6 (4 records)" in notes
+    assert "python 3.11.7, numpy 2.4.6, at commit 0123456789 (4 records)" in notes
     assert "rnnlm / scotch: error (1): child died of signal 11" in notes
     assert "1 ok, 1 error, 1 OOM, 1 time-out" in notes
 
