@@ -77,7 +77,7 @@ class EstimatedWalks(Walks):
         """Seconds for one estimate."""
 
     def _judged(self) -> list[list[Start]]:
-        """The most promising answers, no placement twice."""
+        """The most promising answers, hosted layouts among them, no placement twice."""
         begun = self.search.elapsed
         inner = self.search.inner(int(self.search.rng.integers(2**31)), 0)
         ranked = self.answers.ranked(self.estimate, inner)
