@@ -75,7 +75,6 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
     from suite.execution.backends import make_backend
-    from suite.execution.kept_session import KeptSession
 
     if arguments.rounds == 0:
         raise InputError("--rounds is 0; give at least 1")
@@ -88,13 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     machine = _machine(arguments)
     expose = arguments.expose
-    kept = arguments.backend == "session" and arguments.cluster is None
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
         models = _models(arguments, Path(folder))
-        with (
-            KeptSession(machine)
-            if kept
-            else make_backend(arguments.backend, machine, arguments.cluster, expose=expose)
+        with make_backend(
+            arguments.backend, machine, arguments.cluster, expose=expose, kept=True
         ) as backend:
             path = _profile(arguments, machine, backend, models)
     print(f"wrote {path}")
@@ -154,6 +150,7 @@ def _profile(
     arguments: argparse.Namespace, machine: Machine, backend: Backend, models: dict[str, Model]
 ) -> Path:
     from suite.execution.profiling.machine_file import machine_toml
+    from suite.execution.profiling.samples import ROUNDS
     from suite.formats.atomic import atomic
     from suite.formats.machine_toml import profiles_folder
     from suite.simulator.semantics import HETERO
@@ -164,7 +161,8 @@ def _profile(
         print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")
     for (s, t), (link, ends) in profile.links.items():
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
-    seconds = _time_models(models, machine, backend, folder / f"{arguments.name}-ops")
+    times = folder / f"{arguments.name}-ops"
+    seconds = _time_models(models, machine, backend, times, arguments.rounds or ROUNDS)
     if backend.name == "openvino" and models and machine.gpus:
         profile = _cut_models(profile, backend, models, seconds)
     path: Path = folder / f"{arguments.name}.toml"
@@ -197,21 +195,20 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
 
 
 def _time_models(
-    models: dict[str, Model], machine: Machine, backend: Backend, folder: Path
+    models: dict[str, Model], machine: Machine, backend: Backend, folder: Path, rounds: int
 ) -> dict[str, dict[int, Floats]]:
-    """Time the operations of models, one after another, several times: the fastest step counts.
+    """Time the operations of models, one after another, in rounds: the fastest step counts.
 
     A host that others disturb does so for seconds to minutes. Returns model -> device ->
     float64[ops], of one device of each kind.
     """
     from suite.execution.profiling.op_times import OpTimes, measure_ops
-    from suite.execution.profiling.samples import ROUNDS
     from suite.execution.profiling.spreads import op_spread
     from suite.formats.measured_costs import write_op_times
 
     devices = [*machine.cpus[:1], *machine.gpus[:1]]
     found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(models, devices)}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for (name, device), times in found.items():
             graph, step, _ = models[name]
             times.append(measure_ops(backend, graph, step, device, machine.cpus[0]))

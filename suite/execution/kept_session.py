@@ -12,9 +12,9 @@ from suite.execution.session import SessionBackend
 class KeptSession(SessionBackend):
     """As :class:`SessionBackend`, but one process runs one measurement after another.
 
-    TensorFlow takes seconds to load and a profile measures hundreds of steps of milliseconds. Peak
-    memory is then that of all that ran before; a profile does not ask for it. After a failure the
-    next measurement gets a fresh process.
+    TensorFlow takes up to ten seconds to load, and a profile measures hundreds of steps of
+    milliseconds, fidelity a hundred placements. Peak memory is still each measurement's own: a
+    session that ends gives back what it held. After a failure the next one gets a fresh process.
     """
 
     def measure(self, step: Step, devices: Ints, timing: Timing) -> Measurement:
