@@ -54,7 +54,11 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument("--output", type=Path, help="records and report (runs/NAME)")
     parser.add_argument(
-        "--wait", type=duration, metavar="MINUTES", help="for a profile that agrees (profile)"
+        "--wait",
+        type=duration,
+        default=10.0,
+        metavar="MINUTES",
+        help="how long to measure on until a profile's rounds agree (10)",
     )
 
 
@@ -140,7 +144,7 @@ def _profile(arguments: argparse.Namespace, host: Host) -> list[str]:
     free = min(gpu.free for gpu in host.gpus)
     words += ["--gpus", str(len(host.gpus)), "--gpu-memory", f"{USABLE * free / 1e9:.1f} GB"]
     words += [word for task in TASKS for word in ("--task", task)]
-    return words + (["--wait", f"{arguments.wait:g}"] if arguments.wait is not None else [])
+    return [*words, "--wait", f"{arguments.wait:g}"]
 
 
 def _profiled(name: str, path: Path, hardware: str) -> bool:

@@ -215,6 +215,8 @@ def _time_models(
     best = {key: min(times, key=lambda one: one.step_time) for key, times in found.items()}
     for (name, device), fastest in best.items():
         words = f"{fastest.step_time:.4g} s a step, traced times x {fastest.factor:.2f}"
+        if fastest.launch:
+            words += f", launches at least {1e6 * fastest.launch:.1f} us"
         print(f"{name} on {machine.devices[device].name}: {words}", flush=True)
     for name, (graph, _, kept) in models.items():
         seconds = {machine.devices[d].kind: best[name, d].seconds for d in devices}

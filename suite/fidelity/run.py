@@ -90,7 +90,7 @@ def _cell(problem: Problem, task: str, kind: str, number: int) -> Cell:
 
 def _folder(problem: Problem, task: str, results: Path) -> Path:
     """Where all records of a task are."""
-    return _cell(problem, task, "", 0).path(results).parents[1]
+    return _cell(problem, task, "", 0).path(results).parent
 
 
 def _outdated(path: Path, fingerprint: Callable[[Ints], str]) -> bool:

@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from six_ops import six_ops
 from small_steps import cpus, layers
 
 from suite.cli import main
+from suite.core.costs import HOST_TYPES
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.execution.cluster import ClusterBackend
@@ -15,7 +19,7 @@ from suite.execution.measurement import Backend, Measurement, Trace
 from suite.execution.profiling.devices import ELEMENTS, SIZE
 from suite.execution.profiling.links import fit_link, fit_occupancy
 from suite.execution.profiling.machine_file import machine_toml
-from suite.execution.profiling.op_times import OpTimes, measure_ops
+from suite.execution.profiling.op_times import OpTimes, least_time, measure_ops
 from suite.execution.profiling.probes import CONVOLUTION_FLOPS
 from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
 from suite.execution.profiling.spreads import op_spread
@@ -183,11 +187,11 @@ def test_what_rounds_differ_by_is_recorded_as_the_uncertainty(probes, calls_a_ro
 
 def test_the_spread_of_operations_is_that_of_steps_and_rounds():
     """Of the fastest round: what it scatters; of the other: its share, 20 % more of the first."""
-    fast = OpTimes(np.array([1.0, 3.0, np.nan]), 4.0, 1.0, np.array([0.0, 0.3, np.nan]))
-    slow = OpTimes(np.array([2.4, 5.6, np.nan]), 8.0, 1.0, np.array([0.9, 0.9, np.nan]))
+    fast = OpTimes(np.array([1.0, 3.0, np.nan]), 4.0, 1.0, 0.0, np.array([0.0, 0.3, np.nan]))
+    slow = OpTimes(np.array([2.4, 5.6, np.nan]), 8.0, 1.0, 0.0, np.array([0.9, 0.9, np.nan]))
     expected = [0.2, np.hypot(0.3, 5.6 / 6 - 1), np.nan]
     np.testing.assert_allclose(op_spread([slow, fast]), expected)
-    wild = OpTimes(np.array([9.0]), 9.0, 1.0, np.array([50.0]))
+    wild = OpTimes(np.array([9.0]), 9.0, 1.0, 0.0, np.array([50.0]))
     assert op_spread([wild]).tolist() == [1.0]
 
 
@@ -249,6 +253,49 @@ def test_traced_operations_add_up_to_the_untraced_step(tmp_path):
     assert with_op_times(small.graph, machine, "another") is small.graph
     with pytest.raises(InputError, match="another capture of layers"):
         with_op_times(timed, machine, "layers")
+
+
+class WaitingGpu(Backend):
+    """A GPU whose kernels take 1 us each, one of them 500 us, and whose host launches slowly."""
+
+    name = "session"
+    device_names = ("/device:CPU:0", "/device:GPU:0")
+
+    def __init__(self, long, step_time):
+        self.long, self.step_time = long, step_time
+
+    def measure(self, step, devices, timing):
+        start, end = np.zeros(len(devices)), np.full(len(devices), 1e-6)
+        end[self.long] = 500e-6
+        trace = Trace(step.op_names, step.op_names, devices, start, end)
+        return Measurement("ok", step_times=(self.step_time,) * timing.steps, traces=(trace,) * 2)
+
+
+def test_what_a_gpu_launches_takes_as_long_as_launching_it(tmp_path):
+    """All add up to the step; the long kernel hides its launch, and what has none is let be."""
+    small = layers(tmp_path)
+    long = small.graph.op_types.index("MatMul")
+    times = measure_ops(WaitingGpu(long, 2e-3), small.graph, small.step, 1, 0)
+    launches = ~np.isin(small.graph.op_types, list(HOST_TYPES))
+    assert times.seconds.sum() == pytest.approx(2e-3)
+    assert times.factor == pytest.approx(1)
+    others = 2e-3 - 500e-6 - 1e-6 * (~launches).sum()
+    assert times.launch == pytest.approx(others / (launches.sum() - 1))
+    expected = np.where(launches, times.launch, 1e-6)
+    expected[long] = 500e-6
+    np.testing.assert_allclose(times.seconds, expected)
+    busy = measure_ops(WaitingGpu(long, 510e-6), small.graph, small.step, 1, 0)
+    assert busy.seconds.sum() == pytest.approx(510e-6)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 10, width=16)), st.floats(0.1, 5)
+)
+def test_the_least_time_makes_the_sum(seconds, factor):
+    total = float(factor * seconds.sum() + 0.1)
+    least = least_time(seconds, total)
+    assert least >= 0
+    assert np.maximum(seconds, least).sum() == pytest.approx(max(total, seconds.sum()))
 
 
 def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch, capfd):

@@ -99,6 +99,15 @@ def test_records_of_another_profile_go_even_where_it_draws_fewer(run, step, prob
     assert len(list(tmp_path.rglob("*.npz"))) == 4
 
 
+def test_the_records_of_one_task_outlast_the_next(run, step, problem, tmp_path):
+    results, drawn, found = run
+    shutil.copytree(results, tmp_path, dirs_exist_ok=True)
+    with SessionBackend(problem.machine) as backend:
+        second = list(compare("second", problem, step[0], drawn[:1], backend, TIMING, tmp_path))
+    cells = [cell for cell, _ in [*found, *second]]
+    assert records_below(tmp_path) == sorted(cell.path(tmp_path) for cell in cells)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suite.core.arrays import Floats
+from suite.core.costs import HOST_TYPES
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.execution.measurement import Backend, Step, Timing
@@ -25,6 +26,8 @@ class OpTimes:
     """Seconds of the whole step, untraced."""
     factor: float
     """What every traced time was multiplied with, so that they add up to the step."""
+    launch: float
+    """Seconds that an operation with kernels takes at least, on a GPU; 0 elsewhere."""
     scatter: Floats
     """float64[ops]: relative standard deviation of the traced steps; NaN where it was not seen."""
 
@@ -33,9 +36,12 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
     """Run a whole step on one device (what has no GPU kernel on ``cpu``) and time its operations.
 
     Tracing slows operations down and leaves out the executor's dispatch, so traced times are scaled
-    by one factor: their sum becomes the untraced step time. OpenVINO tells the time of a kernel
-    under the name of one of its operations; the others take none. InputError when no
-    operation has a time: kernels below a microsecond, in which it counts, have none.
+    by one factor: their sum becomes the untraced step time. Not so on a GPU that waits for its
+    host: kernels take the time they take, but none begins before it has been launched. There all
+    operations that launch any get the same least time, by which they add up to the step.
+    OpenVINO tells the time of a kernel under the name of one of its operations; the others take
+    none. InputError when no operation has a time: kernels below a microsecond, in which it counts,
+    have none.
     """
     kernels = np.ones(graph.n_classes, np.bool_)
     np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
@@ -56,7 +62,25 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
             f"profiling {graph.name} failed: no time of a microsecond or more is told of any of its"
             " operations; profile a larger model"
         )
-    factor = 1.0 if on_gpu else step_time / total
+    launch = 0.0
+    if on_gpu:
+        launches = np.array([kind not in HOST_TYPES for kind in graph.op_types])
+        launches &= np.isfinite(seconds)
+        launch = least_time(seconds[launches], step_time - np.nansum(seconds[~launches]))
+        seconds[launches] = np.maximum(seconds[launches], launch)
+    factor = step_time / float(np.nansum(seconds))
     with np.errstate(invalid="ignore"):
         scatter = np.std(traced, axis=0, ddof=1) / seconds
-    return OpTimes(seconds * factor, step_time, factor, scatter)
+    return OpTimes(seconds * factor, step_time, factor, launch, scatter)
+
+
+def least_time(seconds: Floats, total: float) -> float:
+    """The least time by which ``seconds``, float64[n], add up to ``total``: sum(max(s, least)).
+
+    0 where they add up to more, or there are none.
+    """
+    ordered = np.sort(seconds)
+    above = ordered.sum() - np.cumsum(ordered)
+    least = (total - above) / np.arange(1, len(ordered) + 1)
+    fits = least <= np.append(ordered[1:], np.inf)
+    return max(0.0, float(least[np.argmax(fits)])) if len(ordered) else 0.0
