@@ -43,6 +43,9 @@ WORTH = 0.03
 """Share of the step time that a change saves to be worth 1 - 1/e of the most."""
 BATCH = 256
 """Changes of a step of a training, at least."""
+DIGITS = 6
+"""Decimals of a change's worth: processors add up products in other orders, and a search in which
+two changes swap ranks once ends at another placement."""
 
 
 @dataclass(frozen=True)
@@ -229,16 +232,17 @@ class Ranking:
         return cls(weights)
 
     def __call__(self, features: Floats) -> Floats:
-        """float64[rows]: how promising changes are, of float64[rows, FEATURES]."""
+        """float64[rows]: how promising changes, float64[rows, FEATURES], are, rounded."""
         x = squashed(features)
         for i in range(0, len(self.weights), 2):
-            x = (np.maximum(x, 0) if i else x) @ self.weights[i] + self.weights[i + 1]
-        return np.asarray(x[:, 0], np.float64)
+            weights, biases = np.float64(self.weights[i]), np.float64(self.weights[i + 1])
+            x = (np.maximum(x, 0) if i else x) @ weights + biases
+        return np.round(x[:, 0], DIGITS)
 
 
-def squashed(features: Floats) -> NDArray[np.float32]:
+def squashed(features: Floats) -> Floats:
     """Logarithms that keep the sign: shares of a step range from thousandths to hundreds."""
-    return np.asarray(np.sign(features) * np.log1p(100 * np.abs(features)), np.float32)
+    return np.sign(features) * np.log1p(100 * np.abs(features))
 
 
 def fitted(
@@ -248,7 +252,8 @@ def fitted(
 
     It learns what to expect: 0 where nothing was saved, near 1 where a tenth or more was.
     """
-    x, worth = squashed(features), (1 - np.exp(-gains / WORTH)).astype(np.float32)
+    x = squashed(features).astype(np.float32)
+    worth = (1 - np.exp(-gains / WORTH)).astype(np.float32)
     mean, deviation = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-3)
     x = (x - mean) / deviation
     network = Perceptron(rng, (len(FEATURES), settings.width, settings.width, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from strategies import placed, random_devices
 
 from baselines.partitioning.class_graph import mean_transfer
 from planners.features.moves import FEATURES, SLOTS, Surroundings
-from planners.learned_moves import LearnedMoves, fitted, squashed
+from planners.learned_moves import DIGITS, LearnedMoves, Ranking, fitted, squashed
 from suite.core.arrays import Floats, Ints
 from suite.core.errors import InputError
 from suite.core.problem import Problem
@@ -202,6 +203,35 @@ def test_squashing_keeps_sign_and_order() -> None:
     assert squashed(values).tolist() == pytest.approx(
         [-np.log1p(5000), -np.log(2), 0, np.log(2), np.log1p(200)]
     )
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_the_rank_of_a_change_is_the_same_in_any_company_and_order_of_sums(
+    seed: int, many: int
+) -> None:
+    """As exact sums have it: no processor's order of adding up products shows."""
+    rng = np.random.default_rng(seed)
+    shapes = [(len(FEATURES), 8), (8,), (8, 8), (8,), (8, 1), (1,)]
+    ranking = Ranking([rng.normal(size=shape).astype(np.float32) for shape in shapes])
+    features = rng.normal(size=(many, len(FEATURES)))
+    found = ranking(features)
+    alone = [float(ranking(row[None])[0]) for row in features]
+    assert found.tolist() == alone
+    exact = []
+    for row in features:
+        x = [math.copysign(math.log1p(100 * abs(value)), value) for value in row]
+        for i in (0, 2, 4):
+            weights, biases = ranking.weights[i], ranking.weights[i + 1]
+            sums = [
+                [float(w) * value for w, value in zip(column, x, strict=True)]
+                for column in weights.T
+            ]
+            x = [math.fsum([*parts, float(bias)]) for parts, bias in zip(sums, biases, strict=True)]
+            x = [max(0.0, value) for value in x] if i < 4 else x
+        exact.append(round(x[0], DIGITS))
+    assert found.tolist() == pytest.approx(exact, abs=1.1 * 10**-DIGITS)
+    assert np.mean(found == exact) > 0.9
 
 
 def policy(path: Path) -> Path:
