@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
+from typing import Any
 
 from suite.commands._common import Subparsers, command
 
@@ -41,15 +42,20 @@ def _placers() -> Iterator[tuple[str, str]]:
     for name in placers():
         cls = placer_class(name)
         summary = (inspect.getdoc(cls) or "").splitlines()[0]
-        parameters = ", ".join(f"{f.name}={f.default!r}" for f in fields(cls))
+        parameters = ", ".join(f"{f.name}={_default(f)!r}" for f in fields(cls))
         yield name, f"{summary} [{parameters}]" if parameters else summary
+
+
+def _default(field: Field[Any]) -> object:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _tasks() -> Iterator[tuple[str, str]]:
     from suite.search.registry import tasks
 
     for name, model in tasks().items():
-        yield name, f"{type(model).__name__}, {model.gpus} GPUs in the paper"
+        gpus = f"{model.gpus} GPU{'s' * (model.gpus != 1)}"
+        yield name, f"{type(model).__name__}, {gpus} in the paper"
 
 
 def _machines() -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from small_steps import adam_layers, chain, cpus, layers, towers
 
+from suite.execution.backends import make_backend
 from suite.execution.cluster import ClusterBackend
 from suite.execution.devices import names_on
 from suite.execution.measurement import Timing
@@ -132,6 +133,18 @@ def test_memory_covers_what_is_resident(tmp_path, cluster):
             first, second = result.peak_memory
             assert 32e6 <= second <= 80e6
             assert first < 1e6
+
+
+def test_a_kept_session_tells_each_steps_own_memory(tmp_path, small):
+    """A chain of matrices of 16 MB first: nothing of it is left in what the small step takes."""
+    large = chain(tmp_path, 2000, 2)
+    with make_backend("session", cpus(1), kept=True) as kept:
+        first, then = (
+            kept.measure(one.step, np.zeros(one.graph.n_ops, int), QUICK).peak_memory[0]
+            for one in (large, small)
+        )
+    assert first >= 32e6
+    assert 0 < then < 16e6
 
 
 @pytest.mark.parametrize("kind", ["session", "cluster"])

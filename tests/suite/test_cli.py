@@ -125,6 +125,7 @@ def test_list_names_everything(capsys):
         "table    hdp_table1",
     ):
         assert any(line.startswith(entry) for line in lines), entry
+    assert not any("MISSING" in line for line in lines)
 
 
 def edited(folder, name, old, new):
