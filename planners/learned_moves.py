@@ -242,7 +242,7 @@ class Ranking:
 
 def squashed(features: Floats) -> Floats:
     """Logarithms that keep the sign: shares of a step range from thousandths to hundreds."""
-    return np.sign(features) * np.log1p(100 * np.abs(features))
+    return np.sign(features) * np.log1p(100 * np.abs(features))  # type: ignore[no-any-return]
 
 
 def fitted(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from suite.simulator.timeline import Timeline
 
 LARGEST = 8
 """Operation types kept, those that differ most."""
-TRANSFERS = ("RecvTensor", "MEMCPY")
-"""How the names of transfers begin in TensorFlow's step statistics."""
+RECEIVED, COPIED = "RecvTensor", "Memcpy"
+"""How TensorFlow's step statistics tell transfers: between servers by the name, to and from a GPU
+by the label. A GPU's copies within an operation have the operation's name."""
 
 
 def breakdown(line: Timeline, traces: Sequence[Trace]) -> dict[str, Any]:
@@ -37,21 +38,30 @@ def breakdown(line: Timeline, traces: Sequence[Trace]) -> dict[str, Any]:
     trace = traces[len(traces) // 2]
     return {
         "simulated": simulated,
-        "measured": _measured(trace, problem.graph.op_names, names),
+        "measured": measured_of(trace, problem.graph.op_names, names),
         "operations": _operations(line, trace, names),
     }
 
 
-def _measured(trace: Trace, op_names: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+def measured_of(trace: Trace, op_names: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    """What the devices ``names`` did in one step of the operations ``op_names``, for breakdown."""
     known = set(op_names)
     computes = np.array([name in known for name in trace.names], np.bool_)
-    moves = np.array([name.startswith(TRANSFERS) for name in trace.names], np.bool_)
+    moves = np.array(
+        [_moves(*event, known) for event in zip(trace.names, trace.labels, strict=True)], np.bool_
+    )
     busy = {}
     for device, name in enumerate(names):
         here = computes & (trace.devices == device)
         busy[name] = covered(trace.start[here], trace.end[here])
     seconds = float((trace.end - trace.start)[moves].sum())
     return {"busy": busy, "transfers": int(moves.sum()), "transfer_seconds": seconds}
+
+
+def _moves(name: str, label: str, known: Container[str]) -> bool:
+    """Whether an event of a trace is a transfer between devices."""
+    own = name.partition(":")[0] in known
+    return name.startswith(RECEIVED) or (label.startswith(COPIED) and not own)
 
 
 def covered(start: Floats, end: Floats) -> float:

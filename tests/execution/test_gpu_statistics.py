@@ -8,6 +8,7 @@ from suite.execution.measurement import Step, Timing
 from suite.execution.memory import ALLOCATOR, STATISTICS, UNKNOWN, peaks, recorded_peak
 from suite.execution.request import Request
 from suite.execution.statistics import trace_of
+from suite.fidelity.breakdown import measured_of
 
 JOB = "/job:localhost/replica:0/task:0/device:"
 CPU, GPU, SECOND = f"{JOB}CPU:0", f"{JOB}GPU:0", f"{JOB}GPU:1"
@@ -45,8 +46,13 @@ def statistics():
     one = stats.dev_stats.add(device=f"{GPU}/stream:16")
     node(one, "matmul:MatMul", 100, 160)
     copies = stats.dev_stats.add(device="/device:GPU:0/memcpy")
-    copied = node(copies, "MEMCPYHtoD", 90, 95)
-    copied.all_start_nanos = copied.op_end_rel_nanos = 0  # transfers carry microseconds alone
+    for name, label, start, end in (
+        ("relu/_4:_Send", "MemcpyD2H kind_src:device kind_dst:pinned size:4", 180, 185),
+        ("matmul:MatMul", "MemcpyH2D kind_src:pageable kind_dst:device size:64", 98, 99),
+    ):
+        copied = node(copies, name, start, end)
+        copied.timeline_label = label
+        copied.all_start_nanos = copied.op_end_rel_nanos = 0  # transfers carry microseconds alone
     return stats
 
 
@@ -61,12 +67,22 @@ def test_an_operation_on_a_gpu_lasts_from_its_first_kernel_to_its_last(statistic
 def test_events_are_on_the_devices_of_the_backend_and_streams_are_none_of_their_own(statistics):
     trace = trace_of(statistics, (CPU, GPU))
     found = dict(zip(trace.names, trace.devices.tolist(), strict=True))
-    assert found == {"input": 0, "matmul": 1, "relu": 1, "shape": 1, "MEMCPYHtoD": -1}
-    assert len(trace.names) == 5
+    copied = {"relu/_4:_Send": -1, "matmul:MatMul": -1}
+    assert found == {"input": 0, "matmul": 1, "relu": 1, "shape": 1} | copied
+    assert len(trace.names) == 6
     assert trace.start.tolist() == sorted(trace.start.tolist())
     assert trace.start[0] == 0
-    where = trace.names.index("MEMCPYHtoD")
+    where = trace.names.index("relu/_4:_Send")
     assert trace.end[where] - trace.start[where] == pytest.approx(5e-6)
+
+
+def test_a_breakdown_counts_what_a_gpu_copies_between_operations(statistics):
+    """Not what an operation copies for itself."""
+    trace = trace_of(statistics, (CPU, GPU))
+    found = measured_of(trace, ["input", "matmul", "relu", "shape"], ["cpu:0", "gpu:0"])
+    assert found["transfers"] == 1
+    assert found["transfer_seconds"] == pytest.approx(5e-6)
+    assert found["busy"] == pytest.approx({"cpu:0": 10e-6, "gpu:0": 80e-6 + 1e-6})
 
 
 def test_without_stream_statistics_the_launch_stands_for_the_operation(statistics):
