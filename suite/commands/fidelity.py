@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{task}: {len(drawn[task])} placements", flush=True)
     keep_machine(arguments.machine, arguments.output / GRID / machine.name)
     statuses: Counter[str] = Counter()
-    with make_backend(asked, machine, arguments.cluster, expose=expose, kept=True) as backend:
+    with make_backend(asked, machine, arguments.cluster, expose=expose) as backend:
         for task, problem in problems.items():
             step = step_of_task(files[task] or task, asked)
             found = compare(task, problem, step, drawn[task], backend, timing, arguments.output)

@@ -89,9 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     expose = arguments.expose
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
         models = _models(arguments, Path(folder))
-        with make_backend(
-            arguments.backend, machine, arguments.cluster, expose=expose, kept=True
-        ) as backend:
+        with make_backend(arguments.backend, machine, arguments.cluster, expose=expose) as backend:
             path = _profile(arguments, machine, backend, models)
     print(f"wrote {path}")
     return 0

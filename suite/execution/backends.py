@@ -15,17 +15,11 @@ BACKENDS = (*TENSORFLOW, "openvino")
 
 
 def make_backend(
-    name: str,
-    machine: Machine,
-    cluster_file: Path | None = None,
-    *,
-    expose: bool = False,
-    kept: bool = False,
+    name: str, machine: Machine, cluster_file: Path | None = None, *, expose: bool = False
 ) -> Backend:
     """Start a backend for a machine; InputError where this host cannot be that machine.
 
-    ``expose`` allows servers that other hosts can reach (:mod:`suite.execution.cluster`). ``kept``
-    has a session's process run one measurement after another.
+    ``expose`` allows servers that other hosts can reach (:mod:`suite.execution.cluster`).
     """
     if name == "cluster":
         from suite.execution.cluster import ClusterBackend
@@ -39,10 +33,6 @@ def make_backend(
         from suite.execution.openvino.backend import OpenVINOBackend
 
         return OpenVINOBackend(machine)
-    if kept:
-        from suite.execution.kept_session import KeptSession
-
-        return KeptSession(machine)
     from suite.execution.session import SessionBackend
 
     return SessionBackend(machine)

@@ -1,4 +1,4 @@
-"""One TensorFlow session on the devices of this host; each measurement in a process of its own."""
+"""TensorFlow sessions on the devices of this host, in a process that stays."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ class SessionBackend(Backend):
     """A machine's CPUs as logical ones, its GPUs as those of the host.
 
     One GPU is split where the machine has more than the host; then, and with several CPUs, what is
-    measured is ``virtual``.
+    measured is ``virtual``. Each measurement has a session of its own, which gives back what it
+    held when it ends. They run in one process, since TensorFlow takes up to ten seconds to load and
+    a profile measures hundreds of steps of milliseconds; after a failure the next one gets a fresh
+    process.
     """
 
     name = "session"
 
     def __init__(self, machine: Machine) -> None:
-        """Start the first process; InputError where the host lacks what the machine has."""
+        """Start the process; InputError where the host lacks what the machine has."""
         kinds = [device.kind for device in machine.devices]
         for device in machine.devices:
             if device.kind not in ("cpu", "gpu"):
@@ -35,7 +38,7 @@ class SessionBackend(Backend):
             f"{_JOB}{kind.upper()}:{kinds[:i].count(kind)}" for i, kind in enumerate(kinds)
         )
         self._own = tuple(kind == "gpu" or kinds.count("cpu") == 1 for kind in kinds)
-        self._fresh: tuple[Child, bool] | None = self._start()
+        self._running: tuple[Child, bool] | None = self._start()
 
     @property
     def device_names(self) -> tuple[str, ...]:
@@ -50,12 +53,11 @@ class SessionBackend(Backend):
         """
         placement = check_devices(step, devices, len(self._names))
         request = Request(step, self._names, placement, self._own, timing)
-        driver, virtual = self._fresh or self._start()
-        self._fresh = None
-        try:
-            return measured(driver, (), request, virtual)
-        finally:
-            driver.stop()
+        driver, virtual = self._running = self._running or self._start()
+        found = measured(driver, (), request, virtual)
+        if found.status != "ok":
+            self.close()
+        return found
 
     def _start(self) -> tuple[Child, bool]:
         hidden = (PCI_ORDER,) if self._hardware.gpus else ((VISIBLE, ""),)
@@ -77,6 +79,6 @@ class SessionBackend(Backend):
 
     def close(self) -> None:
         """End the process that waits for the next measurement."""
-        if self._fresh is not None:
-            self._fresh[0].stop()
-            self._fresh = None
+        if self._running is not None:
+            self._running[0].stop()
+            self._running = None

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from small_steps import adam_layers, chain, cpus, layers, towers
 
-from suite.execution.backends import make_backend
 from suite.execution.cluster import ClusterBackend
 from suite.execution.devices import names_on
 from suite.execution.measurement import Timing
@@ -135,12 +134,12 @@ def test_memory_covers_what_is_resident(tmp_path, cluster):
             assert first < 1e6
 
 
-def test_a_kept_session_tells_each_steps_own_memory(tmp_path, small):
+def test_each_step_of_a_session_has_its_own_memory(tmp_path, small):
     """A chain of matrices of 16 MB first: nothing of it is left in what the small step takes."""
     large = chain(tmp_path, 2000, 2)
-    with make_backend("session", cpus(1), kept=True) as kept:
+    with SessionBackend(cpus(1)) as session:
         first, then = (
-            kept.measure(one.step, np.zeros(one.graph.n_ops, int), QUICK).peak_memory[0]
+            session.measure(one.step, np.zeros(one.graph.n_ops, int), QUICK).peak_memory[0]
             for one in (large, small)
         )
     assert first >= 32e6
