@@ -1,9 +1,13 @@
 """The committed reports are what the committed records say."""
 
+import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from suite.bench.record import records_below
+from suite.formats.policy_file import PolicyFile
 from suite.report.build import build_table
 from suite.search.registry import modules
 
@@ -18,3 +22,16 @@ def test_the_report_follows_from_the_records(name):
         return
     assert table.markdown() == (ROOT / f"reports/{name}.md").read_text("utf-8")
     assert table.csv() == (ROOT / f"reports/{name}.csv").read_text("utf-8")
+
+
+def test_records_start_from_the_policies_that_are_here():
+    """A policy that is trained anew makes the records of the old one outdated."""
+    digest = cache(lambda policy: PolicyFile.load(ROOT / policy).digest)
+    records = ((path, json.loads(path.read_bytes())) for path in records_below(ROOT / "results"))
+    other = [
+        path
+        for path, record in records
+        if record.get("policy")
+        and record["policy"]["digest"] != digest(record["parameters"]["policy"])
+    ]
+    assert other == []

@@ -22,6 +22,7 @@ TASKS = ("inception_v3", "rnnlm_small", "nmt_2_small", "nmt_4_small")
 """Whose placements are run and simulated: small enough for any GPU."""
 REHEARSED = "rehearsal"
 """The grid of a rehearsal."""
+REHEARSED_PLACEMENTS = 6
 USABLE = 0.95
 """Share of a GPU's free memory that TensorFlow can hand out."""
 FORMAT = "placebench-host-1"
@@ -39,6 +40,7 @@ def add(parsers: Subparsers) -> None:
         "  placebench host my_gpus\n"
         "  placebench host my_gpus --check      # only look\n"
         "  placebench host my_gpus --gpus 2 --output runs/two\n"
+        "  placebench host my_gpus --placements 8   # where minutes cost money\n"
         "  placebench host here --rehearse      # the same on two logical CPUs, in minutes",
     )
     parser.add_argument("name", help="the machine's name from now on")
@@ -51,6 +53,9 @@ def add(parsers: Subparsers) -> None:
         const=2,
         metavar="N",
         help="use N logical CPUs (2) in place of GPUs, and small steps in place of the tasks",
+    )
+    parser.add_argument(
+        "--placements", type=count, default=24, metavar="N", help="of each task, for fidelity (24)"
     )
     parser.add_argument("--output", type=Path, help="records and report (runs/NAME)")
     parser.add_argument(
@@ -128,9 +133,11 @@ def _steps(
         yield f"profile: measure {devices} and the links between them", _profile(arguments, host)
     real = ["--machine", name, "--backend", "session", "--output", results]
     if rehearse is None:
-        grid, tasks = ["gpu", "--gpus", str(len(host.gpus))], list(TASKS)
+        grid = ["gpu", "--gpus", str(len(host.gpus))]
+        tasks = [*TASKS, "--placements", str(arguments.placements)]
     else:
-        grid, tasks = [REHEARSED], [str(GRIDS / f"{REHEARSED}.npz"), "--placements", "6", "--plain"]
+        few = str(min(REHEARSED_PLACEMENTS, arguments.placements))
+        grid, tasks = [REHEARSED], [str(GRIDS / f"{REHEARSED}.npz"), "--placements", few, "--plain"]
     yield f"grid {grid[0]}: run every placement on {devices}", ["bench", *grid, *real]
     yield "fidelity: run placements of many kinds, and simulate them", ["fidelity", *tasks, *real]
     reports = str(output / "reports")
