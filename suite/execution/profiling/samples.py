@@ -10,8 +10,8 @@ ROUNDS = 3
 """How often everything is measured, one round after another: a host that others disturb does so for
 seconds to minutes, which then spoils one round of each thing, not all of one thing."""
 ALLOWED = 0.2
-"""By how much rounds may differ, in the median, on a host that is quiet enough. On a virtual machine
-with 16 cores and an H100 the fastest three of eight differed by 14 %."""
+"""By how much rounds may differ, in the median, on a host that is quiet enough. On a virtual
+machine with 16 cores and an H100 the fastest three of eight differed by 14 %."""
 
 Key = tuple[str | int, ...]
 """What was measured: of which device or devices, of which size."""
