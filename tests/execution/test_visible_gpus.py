@@ -100,7 +100,7 @@ launch_overhead = 2e-6
         (tmp_path / f"{kind}.toml").write_text(f'name = "{kind}"\n{device.format(kind)}')
     try:
         first = open_backend("session", str(tmp_path / "cpu.toml"), 0, None)
-        driver = first._fresh[0].process
+        driver = first._running[0].process
         assert open_backend("session", str(tmp_path / "cpu.toml"), 0, None) is first
         assert driver.poll() is None
         with pytest.raises(InputError, match="is of kind 'tpu'"):
