@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass
+from typing import Any
 
 from suite.bench.cell import SIMULATOR, Job
 from suite.bench.load_problem import named_task, timed_graph
@@ -75,10 +76,15 @@ def chosen(placer: Placer) -> dict[str, str]:
         if not field.init or field.name == policy_field(placer):
             continue  # it follows from the others; or it is a name
         value = _canonical(getattr(placer, field.name))
-        default = field.default if field.default_factory is MISSING else field.default_factory()
+        default = default_of(field)
         if default is MISSING or value != _canonical(default):
             found[field.name] = value
     return found
+
+
+def default_of(field: Field[Any]) -> object:
+    """What a dataclass's field is where nothing is given, made anew; MISSING where it must be."""
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _canonical(value: object) -> str:

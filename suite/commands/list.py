@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, fields
-from typing import Any
+from dataclasses import fields
 
 from suite.commands._common import Subparsers, command
 
@@ -37,17 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _placers() -> Iterator[tuple[str, str]]:
+    from suite.bench.fingerprint import default_of
     from suite.search.registry import placer_class, placers
 
     for name in placers():
         cls = placer_class(name)
         summary = (inspect.getdoc(cls) or "").splitlines()[0]
-        parameters = ", ".join(f"{f.name}={_default(f)!r}" for f in fields(cls))
+        parameters = ", ".join(f"{f.name}={default_of(f)!r}" for f in fields(cls))
         yield name, f"{summary} [{parameters}]" if parameters else summary
-
-
-def _default(field: Field[Any]) -> object:
-    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _tasks() -> Iterator[tuple[str, str]]:

@@ -75,7 +75,10 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
     from suite.execution.backends import make_backend
+    from suite.execution.profiling.samples import ROUNDS
 
+    if arguments.rounds is None:
+        arguments.rounds = ROUNDS
     if arguments.rounds == 0:
         raise InputError("--rounds is 0; give at least 1")
     if not re.fullmatch(r"\w+", arguments.name):
@@ -148,7 +151,6 @@ def _profile(
     arguments: argparse.Namespace, machine: Machine, backend: Backend, models: dict[str, Model]
 ) -> Path:
     from suite.execution.profiling.machine_file import machine_toml
-    from suite.execution.profiling.samples import ROUNDS
     from suite.formats.atomic import atomic
     from suite.formats.machine_toml import profiles_folder
     from suite.simulator.semantics import HETERO
@@ -160,7 +162,7 @@ def _profile(
     for (s, t), (link, ends) in profile.links.items():
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
     times = folder / f"{arguments.name}-ops"
-    seconds = _time_models(models, machine, backend, times, arguments.rounds or ROUNDS)
+    seconds = _time_models(models, machine, backend, times, arguments.rounds)
     if backend.name == "openvino" and models and machine.gpus:
         profile = _cut_models(profile, backend, models, seconds)
     path: Path = folder / f"{arguments.name}.toml"
@@ -175,7 +177,6 @@ def _profile(
 
 def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> HostProfile:
     from suite.execution.profiling.profiler import HostProbes, Profiler, Rounds, profile_host
-    from suite.execution.profiling.samples import ROUNDS
 
     patience = 60 * (arguments.wait or 0.0)
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
@@ -188,8 +189,7 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
             probes = HostProbes(Path(folder))
             profiler = Profiler(backend, machine, probes, arguments.force)
         tell = partial(print, flush=True)
-        rounds = arguments.rounds or ROUNDS
-        return profile_host(profiler, patience, arguments.force, tell, rounds)
+        return profile_host(profiler, patience, arguments.force, tell, arguments.rounds)
 
 
 def _time_models(

@@ -56,8 +56,7 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
         traced = np.nan_to_num(traced)
     seconds = np.maximum(np.median(traced, axis=0), 0.0 if fused else 1e-9)
     seconds[devices != device] = np.nan
-    total = float(np.nansum(seconds))
-    if not total:
+    if not np.nansum(seconds):
         raise InputError(
             f"profiling {graph.name} failed: no time of a microsecond or more is told of any of its"
             " operations; profile a larger model"
