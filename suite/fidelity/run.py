@@ -113,6 +113,7 @@ def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) 
         "reason": measurement.reason,
         "step_time": seconds,
         "step_times": list(measurement.kept),
+        "outputs": [list(values) for values in measurement.outputs],
         "virtual": measurement.virtual,
         "peak_memory": _known(names, measurement.peak_memory),
         "memory_source": measurement.memory_source,

@@ -19,7 +19,7 @@ GRID = "fidelity"
 COLUMNS = (
     *("task", "machine", "backend", "virtual", "kind", "number", "status", "reason"),
     *("measured", "low", "high", "steps", "level", "simulated", "error_percent"),
-    *("memory_error_percent", "breakdown"),
+    *("memory_error_percent", "first_output_percent", "last_output_percent", "breakdown"),
 )
 
 
@@ -29,15 +29,27 @@ def fidelity(records: pd.DataFrame) -> pd.DataFrame:
     Step times in seconds; ``low`` and ``high`` bound the measured median: the interval over
     ``steps`` steps that holds it with the chance ``level``, which is their range below six steps.
     ``error_percent`` is 100 (simulated - measured) / measured, ``memory_error_percent`` the same of
-    the peak memory of the fullest device; NaN without a measurement.
+    the peak memory of the fullest device; NaN without a measurement. ``first_output_percent`` and
+    ``last_output_percent`` are by how much the outputs of the first and of the last step (the loss)
+    are off those of the first device alone; NaN where either was not measured.
     """
     ours = records[records["grid"] == GRID]
-    rows = [_row(row) for _, row in ours.iterrows()]
+    alone = {
+        _setting(row): row["outputs"]
+        for _, row in ours.iterrows()
+        if (row["placer"], row["seed"]) == ("single", 0)
+    }
+    rows = [_row(row, alone.get(_setting(row), [])) for _, row in ours.iterrows()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.sort_values(["task", "machine", "backend", "kind", "number"], ignore_index=True)
 
 
-def _row(record: pd.Series) -> tuple[object, ...]:
+def _setting(record: pd.Series) -> tuple[str, ...]:
+    """What the outputs of two records must have in common to be compared."""
+    return record["task"], record["machine"], record["backend"]
+
+
+def _row(record: pd.Series, alone: list[list[float]]) -> tuple[object, ...]:
     simulated = record["simulated"].get("step_time", np.nan)
     measured, interval = measured_seconds(record)
     start = (*(record[c] for c in ("task", "machine", "backend", "virtual")), record["placer"])
@@ -47,7 +59,17 @@ def _row(record: pd.Series) -> tuple[object, ...]:
     memory = 100 * (thought / peak - 1)
     spread = (interval.low, interval.high, len(record["step_times"]), interval.level)
     times = (measured, *spread, simulated, error)
-    return (*start, *outcome, *times, memory, record["breakdown"])
+    off = _outputs_off(record["outputs"], alone)
+    return (*start, *outcome, *times, memory, *off, record["breakdown"])
+
+
+def _outputs_off(outputs: list[list[float]], alone: list[list[float]]) -> tuple[float, float]:
+    """By how many percent the first and the last step's outputs are off; the largest of each."""
+    if not outputs or len(outputs) != len(alone):
+        return np.nan, np.nan
+    here, there = np.array(outputs)[[0, -1]], np.array(alone)[[0, -1]]
+    off = 100 * np.abs(here - there) / np.maximum(np.abs(there), np.finfo(np.float32).tiny)
+    return float(off[0].max()), float(off[1].max())
 
 
 def measured_seconds(record: pd.Series) -> tuple[float, Interval]:

@@ -179,6 +179,28 @@ def test_the_page_explains_the_worst(reports):
     assert (reports / "fidelity.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path, capsys):
+    results = tmp_path / "results"
+    planted(results, "alpha", [(1.0, [1.0]), (2.0, [2.0])], outputs=[[2.0, 5.0], [1.0, 4.0]])
+    first, second = (results / f"fidelity/here/0gpu/alpha/random/seed{i}.json" for i in (0, 1))
+    alone = json.loads(first.read_text())
+    alone["cell"]["placer"] = "single"
+    first.with_name("seed0.json").unlink()
+    (first.parent.parent / "single").mkdir()
+    (first.parent.parent / "single/seed0.json").write_text(json.dumps(alone))
+    other = json.loads(second.read_text()) | {"outputs": [[2.0, 5.005], [1.03, 4.0]]}
+    second.write_text(json.dumps(other))
+    planted(results, "beta", [(1.0, [1.0])])
+    main(["report", "--results", str(results), "--output", str(tmp_path / "reports")])
+    page = (tmp_path / "reports/fidelity.md").read_text()
+    computed = page.split("## What is computed")[1]
+    lines = [line for line in computed.splitlines() if line.startswith("| alpha")]
+    assert [[cell.strip() for cell in line.split("|")][4:-1] for line in lines] == [
+        ["2", "0.1", "3"]
+    ]
+    assert "| beta" not in computed
+
+
 def test_without_records_there_is_no_page(tmp_path):
     results = tmp_path / "results"
     write(results, record("rnnlm", "scotch", 1.0))

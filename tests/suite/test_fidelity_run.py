@@ -64,6 +64,8 @@ def test_each_placement_leaves_a_record_of_both_worlds(run):
         assert record["step_time"] == pytest.approx(np.median(record["step_times"]))
         assert record["simulated"]["step_time"] > 0
         assert record["planned"] == 6
+        assert len(record["outputs"]) == TIMING.steps
+        np.testing.assert_allclose(record["outputs"], found[0][1]["outputs"], rtol=1e-5)
     by_kind = {(cell.placer, cell.seed): record for cell, record in found}
     busy = by_kind["single", 0]["breakdown"]["measured"]["busy"]
     assert busy["cpu:0"] > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +33,7 @@ KIND_HEADER = ("kind", "placements", "error %", "bias %", "measured s")
 SENT_HEADER = ("machine", "transfers", "placements", "error %", "bias %", "computing %")
 SENT = (0, 1, 100, 1000)
 """Where classes of placements begin, by their number of transfers."""
+COMPUTED_HEADER = ("task", "machine", "backend", "placements", "first step %", "last step %")
 WORST_HEADER = ("placement", "measured s", "simulated s", "off by %", "measured (simulated)")
 
 
@@ -42,7 +44,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     return Table(
         TITLE,
         LEAD,
-        (_agreement(rows), _kinds(rows), _sent(rows), _worst(rows)),
+        (_agreement(rows), _kinds(rows), _sent(rows), _worst(rows), *_computed(rows)),
         (*_notes(rows, expected), *code_note(records[records["grid"] == GRID])),
         rows.drop(columns="breakdown"),
         expected,
@@ -146,6 +148,22 @@ def _worst(rows: pd.DataFrame) -> Section:
         " all transfers, and the types of operation that differ most, from one traced step."
     )
     return Section("The worst five", WORST_HEADER, lines, lead)
+
+
+def _computed(rows: pd.DataFrame) -> Iterator[Section]:
+    """Whether placed steps compute what one device computes, where outputs are on record."""
+    lines = []
+    kept = rows[rows["last_output_percent"].notna()]
+    for names, part in kept.groupby(["task", "machine", "backend"]):
+        most = (part[f"{step}_output_percent"].max() for step in ("first", "last"))
+        lines.append((*map(str, names), str(len(part)), *(f"{off:.2g}" for off in most)))
+    if lines:
+        lead = (
+            "By how much the outputs of a step (the loss) are off those of the first device alone,"
+            " which starts from the same values: the most of all placements, after one step and"
+            " after all that were timed. Sums in another order, and other kernels, round otherwise."
+        )
+        yield Section("What is computed", COMPUTED_HEADER, tuple(lines), lead)
 
 
 def _bad(row: pd.Series) -> tuple[str, ...]:
