@@ -11,8 +11,12 @@ from suite.formats.machine_toml import machine_from_table
 NAMES = ("cpu:0", "gpu:0", "gpu:1", "gpu:2")
 
 
-def machine(devices, channel="pair", latency=0, memory=10**9, dispatch="fifo", **ends):
+def machine(
+    devices, channel="pair", latency=0, memory=10**9, dispatch="fifo", parallelism=1, **ends
+):
+    """``ends``: what else the link has."""
     base = {"memory": memory, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
+    base["parallelism"] = parallelism
     table = [{"name": n, "kind": n[:3], **base} for n in NAMES[:devices]]
     link = {"bandwidth": 1e9, "latency": latency * 1e-9, "channel": channel, **ends}
     table = {"name": "hand", "device": table, "link": [link], "dispatch": dispatch}

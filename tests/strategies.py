@@ -47,22 +47,31 @@ def graphs(draw, max_ops=9):
 
 @st.composite
 def machines(draw, min_gpus=0, max_gpus=4):
-    """One CPU and some GPUs, with any mix of channel kinds, overheads and dispatch."""
+    """One CPU and some GPUs, with any mix of channel kinds, overheads and dispatch.
+
+    Half of them do several things at once: run operations, and send one tensor behind another.
+    """
     gpus = draw(st.integers(min_gpus, max_gpus))
     memory = draw(st.sampled_from([2_000, 20_000, 10**9]))
     base = {"memory": memory, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
     devices = [{"name": "cpu:0", "kind": "cpu", **base}]
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **base} for i in range(gpus)]
+    at_once = draw(st.booleans())
+    if at_once:
+        for device in devices:
+            device["parallelism"] = draw(st.integers(2 if device["kind"] == "cpu" else 1, 3))
     bandwidth = st.sampled_from([1e9, 1e10, 3e11])
     latency = st.sampled_from([0.0, 1e-9, 2e-9, 5e-8])
     ends = st.sampled_from([None, "cpu", "gpu", *(["gpu:0"] if gpus else [])])
     links = [{"bandwidth": draw(bandwidth), "latency": draw(latency)}]
+    # Compiling takes longer than all else: few machines do one thing at once and not the other.
+    links[0]["latency"] += 3e-9 * at_once
     links[0]["channel"] = draw(st.sampled_from(CHANNELS))
-    links[0] |= draw(occupancies())
+    links[0] |= draw(occupancies()) | draw(gaps(links[0], at_once))
     for _ in range(draw(st.integers(0, 2))):
         link = {"bandwidth": draw(bandwidth), "latency": draw(latency)}
         link["channel"] = draw(st.sampled_from(CHANNELS))
-        link |= draw(occupancies())
+        link |= draw(occupancies()) | draw(gaps(link, at_once))
         link |= {k: v for k in ("from", "to") if (v := draw(ends))}
         links.append(link)
     table = {"name": "random", "device": devices, "link": links}
@@ -77,6 +86,12 @@ def occupancies(draw):
     overhead = st.sampled_from([0.0, 1e-9, 3e-9, 5e-8])
     ends = {k: draw(overhead) for k in ("send_overhead", "receive_overhead")}
     return ends | draw(st.sampled_from([{}, {"copy_bandwidth": 7e9}]))
+
+
+@st.composite
+def gaps(draw, link, at_once):
+    """How long a transfer holds its channel beside its bytes; by default its latency."""
+    return {"gap": draw(st.sampled_from([0.0, 0.5])) * link["latency"]} if at_once else {}
 
 
 @st.composite

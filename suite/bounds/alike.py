@@ -1,8 +1,8 @@
 """Devices that are alike to every bound: what holds for one of a kind holds for all of them.
 
-A kind is a set of devices with the same operation times and the same memory that every other kind
-reaches, and that reaches every other kind, at the same speeds. Among the devices of one kind links
-may differ: a tensor that is on one of them is best off where it is.
+A kind is a set of devices with the same operation times, as many at once, and the same memory that
+every other kind reaches, and that reaches every other kind, at the same speeds. Among the devices
+of one kind links may differ: a tensor that is on one of them is best off where it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Alike:
     def of(cls, problem: Problem) -> Alike:
         """The fewest kinds, numbered by their first devices."""
         machine = problem.machine
-        kind = _numbered(zip(problem.kinds[1].tolist(), machine.memory.tolist(), strict=True))
+        kinds_of = problem.kinds[1].tolist(), machine.memory.tolist(), _lanes(machine)
+        kind = _numbered(zip(*kinds_of, strict=True))
         # Devices part until all of a kind see the same: each round sees one link further.
         while True:
             seen = [(k, _seen(machine, d, kind)) for d, k in enumerate(kind)]
@@ -49,6 +50,11 @@ class Alike:
         """Every device as a kind of its own."""
         each = np.arange(machine.n_devices, dtype=np.int64)
         return cls(machine, each, each)
+
+    @property
+    def lanes(self) -> NDArray[np.int64]:
+        """int64[kinds]: operations that a device of each runs at once."""
+        return np.array(_lanes(self.machine), np.int64)[self.firsts]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -69,6 +75,10 @@ class Alike:
             move[:, s, t] = np.minimum(move[:, s, t], nanoseconds(latency + sizes / bandwidth))
         move[:, np.arange(kinds), np.arange(kinds)] = 0
         return move
+
+
+def _lanes(machine: Machine) -> list[int]:
+    return [device.parallelism for device in machine.devices]
 
 
 def _seen(machine: Machine, device: int, kind: list[int]) -> tuple[object, ...]:

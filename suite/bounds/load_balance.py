@@ -39,9 +39,10 @@ class Load:
     firsts: NDArray[np.int64]
     """int64[groups]: one kind of device of each group."""
     sizes: NDArray[np.int64]
-    """int64[groups]: devices in each group."""
+    """int64[groups]: devices in each group; one that runs k operations at once counts k times, and
+    has a k-th of its memory each time."""
     memory: NDArray[np.int64]
-    """int64[groups]: bytes of each single device."""
+    """int64[groups]: bytes of each."""
 
     @classmethod
     def of(cls, problem: Problem, durations: NDArray[np.int64], alike: Alike | None = None) -> Load:
@@ -54,9 +55,9 @@ class Load:
         columns = [np.bincount(classes, column, n) for column in durations.astype(np.float64).T]
         work: Floats = np.stack(columns, axis=1).astype(np.float64)
         work[~problem.allowed[:, alike.firsts]] = np.inf
-        memory = problem.machine.memory[alike.firsts]
+        memory = -(-problem.machine.memory[alike.firsts] // alike.lanes)
         firsts, group = same_columns(np.vstack([work, memory.astype(np.float64)]))
-        sizes = np.bincount(group[alike.kind]).astype(np.int64)
+        sizes = np.bincount(group[alike.kind], alike.lanes[alike.kind]).astype(np.int64)
         persistent = problem.class_persistent_bytes
         return cls(work[:, firsts], persistent, firsts, sizes, memory[firsts])
 

@@ -37,8 +37,9 @@ class Bound:
     """Seconds of each relaxation:
 
     ``critical_path``: the longest path, every operation where it is best off, transfers that no
-    placement avoids included. ``load``: the work, shared out at will. ``serial``: the longest
-    path when what joins it runs one after the other or is transferred. ``class``: one
+    placement avoids included. ``load``: the work, shared out at will, the lanes of a device too.
+    ``serial``: the longest path when what joins it runs one after the other or is transferred; as
+    ``critical_path`` where devices run several operations at once. ``class``: one
     colocation class, all on one device. ``window``: release time + work + delivery time.
     ``load_memory``: ``load`` with variables within the memories; it holds only for placements
     that fit, is infinite when none does, and is therefore not in ``seconds``.
@@ -59,14 +60,18 @@ def lower_bound(problem: Problem) -> Bound:
     may = allowed[graph.colocation]
     durations = np.where(may, nanoseconds(problem.seconds[:, alike.firsts]), 0)
     reached = release_and_delivery(problem, durations, alike)
-    release, delivery = serial_release_and_delivery(problem, durations, alike, reached)
+    release, delivery = (
+        reached
+        if problem.machine.parallel
+        else serial_release_and_delivery(problem, durations, alike, reached)
+    )
     load = Load.of(problem, durations, alike)
     ends = release.min(axis=1), delivery.min(axis=1)
     found = {
         "critical_path": _longest(may, durations, *reached),
         "load": load.least()[0],
         "serial": _longest(may, durations, release, delivery),
-        "class": _class_bound(graph.colocation, allowed, durations, release, delivery),
+        "class": _class_bound(graph.colocation, allowed, durations, release, delivery, alike.lanes),
         "window": window_bound(problem, durations, *ends, alike),
     }
     best = max(found.values())
@@ -92,11 +97,15 @@ def _class_bound(
     durations: NDArray[np.int64],
     release: NDArray[np.int64],
     delivery: NDArray[np.int64],
+    lanes: Ints,
 ) -> float:
-    """On its best device: a class' first release, all its work in turn, its shortest delivery."""
+    """On its best device: a class' first release, all its work in turn, its shortest delivery.
+
+    ``lanes`` that a device of each kind has share the work.
+    """
     shape = allowed.shape
     first, last, work = np.full(shape, NEVER), np.full(shape, NEVER), np.zeros(shape, np.int64)
     np.minimum.at(first, classes, release)
     np.minimum.at(last, classes, delivery)
     np.add.at(work, classes, durations)
-    return float(np.where(allowed, first + work + last, NEVER).min(axis=1).max())
+    return float(np.where(allowed, first + work // lanes + last, NEVER).min(axis=1).max())

@@ -39,6 +39,8 @@ class Device:
     """Seconds added to every operation."""
     host_overhead: float
     """Seconds of an operation that launches no kernel (Identity, Reshape, Const, ...)."""
+    parallelism: int = field(default=1, repr=False)
+    """How many operations it runs at once: of a CPU, the threads of TensorFlow's inter-op pool."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,14 @@ class Link:
     """Seconds for which it keeps its receiver from computing."""
     copy_bandwidth: float = field(default=math.inf, repr=False)
     """Bytes per second at which either end copies a tensor, computing nothing meanwhile."""
+    gap: float | None = field(default=None, repr=False)
+    """Seconds for which a transfer holds its channel beside its bytes (LogP's g): the next one may
+    start before this one has arrived. None: all of its latency."""
+
+    @property
+    def held(self) -> float:
+        """Seconds for which a transfer holds its channel beside its bytes."""
+        return self.latency if self.gap is None else self.gap
 
     @property
     def occupancy(self) -> tuple[float, float, float]:
@@ -112,8 +122,18 @@ class Machine:
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"machine {self.name}: two devices are named {name!r}")
-        if len(names) > 1:
-            _ = self.link_of
+        for device in self.devices:
+            if device.parallelism < 1:
+                raise InputError(
+                    f"machine {self.name}: parallelism of {device.name} is {device.parallelism};"
+                    " give at least 1"
+                )
+        for link in self.link_of.values() if len(names) > 1 else ():
+            if link.held > link.latency:
+                raise InputError(
+                    f"machine {self.name}: the gap of a link is {link.held:g} s, more than its"
+                    f" latency of {link.latency:g}; a channel is free again at the arrival"
+                )
 
     @property
     def n_devices(self) -> int:
@@ -212,6 +232,10 @@ class Machine:
             later.append(self.dispatch)
         if self.occupied:
             later.append([link.occupancy for _, link in links])
+        if self.pipelined:
+            later.append(["gap", *(link.held for _, link in links)])
+        if self.parallel:
+            later.append(["parallelism", *(device.parallelism for device in self.devices)])
         return digest([self.devices, links, efficiency, *later])
 
     @property
@@ -219,6 +243,17 @@ class Machine:
         """Whether any transfer keeps a device from computing."""
         links = self.link_of.values() if self.n_devices > 1 else ()
         return any(any(link.occupancy) for link in links)
+
+    @property
+    def pipelined(self) -> bool:
+        """Whether any channel may take a transfer before the one before it has arrived."""
+        links = self.link_of.values() if self.n_devices > 1 else ()
+        return any(link.held < link.latency for link in links)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether any device runs several operations at once."""
+        return any(device.parallelism > 1 for device in self.devices)
 
     def with_gpus(self, count: int) -> Machine:
         """Return the machine without its GPUs after the first ``count``; InputError if too few.

@@ -139,14 +139,20 @@ def as_number(value: object) -> float:
     return float(value)
 
 
+def whole_number(value: object, what: str) -> int:
+    """Return a count of at least 1 as a file gives it; InputError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{what} is {value!r}; give a whole number >= 1")
+    return value
+
+
 def each_device(table: Mapping[str, object], where: str) -> list[Mapping[str, object]]:
     """The devices of one entry: itself or, with ``count``, so many, numbered behind its name."""
     if "count" not in table:
         return [table]
     rest = {key: value for key, value in table.items() if key != "count"}
-    count, name = table["count"], table.get("name", "?")
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"{where}: device {name}: count is {count!r}; give a whole number >= 1")
+    name = table.get("name", "?")
+    count = whole_number(table["count"], f"{where}: device {name}: count")
     return [rest | {"name": f"{name}:{i}"} for i in range(count)]
 
 
@@ -169,11 +175,12 @@ def _device(table: Mapping[str, object], where: str) -> Device:
         memory_bandwidth=_positive(table, "memory_bandwidth", here),
         launch_overhead=overhead,
         host_overhead=_positive({"host_overhead": host}, "host_overhead", here, zero=True),
+        parallelism=whole_number(table.get("parallelism", 1), f"{here}: parallelism"),
     )
 
 
 def _link(table: Mapping[str, object], where: str) -> Link:
-    optional = {"send_overhead", "receive_overhead", "copy_bandwidth"}
+    optional = {"send_overhead", "receive_overhead", "copy_bandwidth", "gap"}
     known = {"from", "to", "bandwidth", "latency", "channel", "name", SPREAD} | optional
     for key in table.keys() - known:
         raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")
@@ -189,7 +196,7 @@ def _link(table: Mapping[str, object], where: str) -> Link:
         target=_end(table, "to"),
         name=str(table.get("name", "shared")),
         **{
-            k: _positive(table, k, here, zero="overhead" in k)
+            k: _positive(table, k, here, zero=k != "copy_bandwidth")
             for k in sorted(optional & set(table))
         },
     )

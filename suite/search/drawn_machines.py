@@ -56,6 +56,7 @@ def _drawn_link(link: Link, spread: Spread, machine: str, rng: np.random.Generat
     return replace(
         link,
         latency=link.latency * factors[0],
+        gap=None if link.gap is None else link.gap * factors[0],
         bandwidth=link.bandwidth * factors[1],
         send_overhead=link.send_overhead * factors[2],
         receive_overhead=link.receive_overhead * factors[3],

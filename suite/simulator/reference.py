@@ -10,12 +10,13 @@ from suite.core.arrays import Ints
 from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
 from suite.simulator.durations import nanoseconds, run_order
+from suite.simulator.lanes import lanes_of
 from suite.simulator.placed import Placed
 from suite.simulator.reference_memory import Outputs, Tensors
 from suite.simulator.result import StepResult, check_policy, own_policy
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
-OPERATION, TRANSFER, REST, TRAIL = range(4)
+OPERATION, TRANSFER, REST, TRAIL, HELD = range(5)
 """What can end."""
 SENDER, RECEIVER = range(2)
 
@@ -43,7 +44,12 @@ class _Step:
         n = self.machine.n_devices
         self.ready: list[list[tuple[int, int]]] = [[] for _ in range(n)]
         self.joined = 0
-        self.running: list[int | None] = [None] * n
+        self.lane_device = [
+            d for d, n in enumerate(lanes_of(self.machine, rules)) for _ in range(n)
+        ]
+        self.running: list[int | None] = [None] * len(self.lane_device)
+        self.computing, self.computing_since = [0] * n, [0] * n
+        self.pipelined = rules.of_machine and self.machine.pipelined
         self.waiting: list[int] = []
         self.requests: list[tuple[int, int, list[int]]] = []
         self.names, self.first, self.second = channels_of(self.machine, rules)
@@ -67,7 +73,7 @@ class _Step:
                 self.end_transfer(index)
             elif what == REST:
                 self.rest(index, 0)
-            else:
+            else:  # of what trails an arrival, or before it where transfers are pipelined
                 self.hold(index, False)
             self.start_all()
         peak = np.array(self.memory.peak, np.int64)
@@ -80,13 +86,16 @@ class _Step:
         )
 
     def after(self, wait: int, what: int, index: int) -> None:
-        """Plan an event; at one time, those of devices go before those of transfers, by index."""
-        order = int(what in (TRANSFER, TRAIL))
+        """Plan an event; at one time, those of lanes go before those of transfers, by index."""
+        order = 2 if what == HELD else int(what in (TRANSFER, TRAIL))
         heapq.heappush(self.events, (self.now + wait, order, index, what))
 
-    def end_operation(self, device: int) -> None:
-        op = self.running[device]
+    def end_operation(self, lane: int) -> None:
+        op, device = self.running[lane], self.lane_device[lane]
         assert op is not None
+        self.computing[device] -= 1
+        if not self.computing[device]:
+            self.busy[device] += self.now - self.computing_since[device]
         self.memory.ended(op)
         before = len(self.requests)
         if not self.rules.booked:
@@ -94,17 +103,22 @@ class _Step:
         rest = round(1e9 * self.rules.rest) if self.problem.seconds[op, device] else 0
         if self.occupied:
             rest += sum(self.occupancy(n, SENDER) for n in range(before, len(self.requests)))
-        self.rest(device, rest)
+        self.rest(lane, rest)
         self.deliver(self.placed.outputs[op], [device], remote_ready=False)
 
-    def rest(self, device: int, rest: int) -> None:
+    def rest(self, lane: int, rest: int) -> None:
         """Pause for this long and for what arrivals demand, or be idle."""
+        device = self.lane_device[lane]
         rest += self.owed[device]
         self.owed[device] = 0
         if rest:
-            self.after(rest, REST, device)
+            self.after(rest, REST, lane)
         else:
-            self.running[device] = None
+            self.running[lane] = None
+
+    def idle_lanes(self, device: int) -> list[int]:
+        lanes = range(len(self.running))
+        return [i for i in lanes if self.lane_device[i] == device and self.running[i] is None]
 
     def occupancy(self, number: int, side: int) -> int:
         """Nanoseconds for which a transfer keeps one of its ends from computing."""
@@ -126,11 +140,11 @@ class _Step:
         if self.rules.trailing_latency:
             latency = max(self.machine.link_of[pair].latency for pair in self.pairs(number))
             self.after(round(1e9 * latency), TRAIL, number)
-        elif not self.rules.booked:
+        elif not self.rules.booked and not self.pipelined:
             self.hold(number, False)
         self.memory.arrived(tensor, source)
         self.deliver([tensor], targets, remote_ready=True)
-        if self.occupied and self.running[targets[0]] is not None:
+        if self.occupied and not self.idle_lanes(targets[0]):
             self.owed[targets[0]] += self.occupancy(number, RECEIVER)
 
     def pairs(self, number: int) -> list[tuple[int, int]]:
@@ -180,31 +194,36 @@ class _Step:
 
     def start_all(self) -> None:
         for device, queue in enumerate(self.ready):
-            if queue and self.running[device] is None:
-                self.start_operation(heapq.heappop(queue)[1], device)
+            for lane in self.idle_lanes(device)[: len(queue)]:
+                self.start_operation(heapq.heappop(queue)[1], lane)
         for number in list(self.waiting):
             if not any(self.held[c] for c in self.channels(number)):
                 self.start_transfer(number)
                 self.waiting.remove(number)
 
-    def start_operation(self, op: int, device: int) -> None:
-        self.running[device] = op
-        duration = int(self.duration[op, device])
-        self.busy[device] += duration
-        self.after(duration, OPERATION, device)
+    def start_operation(self, op: int, lane: int) -> None:
+        device = self.lane_device[lane]
+        self.running[lane] = op
+        if not self.computing[device]:
+            self.computing_since[device] = self.now
+        self.computing[device] += 1
+        self.after(int(self.duration[op, device]), OPERATION, lane)
         self.memory.started(op)
 
     def start_transfer(self, number: int) -> None:
         self.hold(number, True)
         self.after(self.transfer_time(number), TRANSFER, number)
+        if self.pipelined:
+            self.after(self.transfer_time(number, held=True), HELD, number)
         self.count(number)
 
-    def transfer_time(self, number: int) -> int:
-        """Nanoseconds."""
+    def transfer_time(self, number: int, *, held: bool = False) -> int:
+        """Nanoseconds until it arrives, or for which it is ``held`` by its channel."""
         if self.rules.free:
             return 0
         links = [self.machine.link_of[pair] for pair in self.pairs(number)]
-        latency = 0.0 if self.rules.trailing_latency else max(link.latency for link in links)
+        latency = max(link.held if held else link.latency for link in links)
+        latency = 0.0 if self.rules.trailing_latency else latency
         size = self.placed.size[self.requests[number][0]]
         seconds = latency + size / min(link.bandwidth for link in links)
         return int(nanoseconds(np.array(seconds)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -45,11 +46,10 @@ class Timeline:
         shares = np.empty((self.problem.machine.n_devices, bins))
         for device in range(len(shares)):
             here = np.flatnonzero(self.devices == device)
-            here = here[np.argsort(self.start[here])]
-            starts, ends = self.start[here], self.end[here]
+            starts, ends = _spans(self.start[here], self.end[here])
             done = np.concatenate([[0], np.cumsum(ends - starts)])
             running = np.searchsorted(starts, edges, side="right") - 1
-            late = np.where(running >= 0, ends[running] - edges, 0) if len(here) else edges * 0
+            late = np.where(running >= 0, ends[running] - edges, 0) if len(starts) else edges * 0
             busy = done[running + 1] - np.maximum(late, 0)
             shares[device] = np.diff(busy) / np.maximum(np.diff(edges), 1e-9)
         return shares
@@ -57,18 +57,19 @@ class Timeline:
     def to_chrome(self) -> dict[str, Any]:
         """Return trace JSON for Perfetto or chrome://tracing: a track per device and per link."""
         names = [d.name for d in self.problem.machine.devices]
+        lane, rows_of = self._lanes(len(names))
         links = sorted(set(zip(self.source.tolist(), self.target.tolist(), strict=True)))
         events = [_named("process_name", i, 0, n) for i, n in enumerate(("devices", "links"))]
-        events += [_named("thread_name", 0, i, name) for i, name in enumerate(names)]
+        events += [_named("thread_name", 0, i, names[d]) for i, d in enumerate(rows_of)]
         for row, (s, t) in enumerate(links):
             to = "all" if s == t else names[t]
             events.append(_named("thread_name", 1, row, f"{names[s]} -> {to}"))
         rows = {pair: row for row, pair in enumerate(links)}
         graph = self.problem.graph
-        for op, device in enumerate(self.devices.tolist()):
+        for op, row in enumerate(lane.tolist()):
             span = self.start[op], self.end[op]
             about = {"name": graph.op_names[op], "cat": graph.op_types[op]}
-            events.append(_span(about, 0, device, *span))
+            events.append(_span(about, 0, row, *span))
         for i, tensor in enumerate(self.tensor.tolist()):
             about = {"name": graph.op_names[graph.producer[tensor]], "cat": "transfer"}
             row = rows[int(self.source[i]), int(self.target[i])]
@@ -77,6 +78,38 @@ class Timeline:
             event = _span(about, 1, row, self.sent[i], self.arrived[i])
             events.append(event | {"args": arguments})
         return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+    def _lanes(self, devices: int) -> tuple[Ints, list[int]]:
+        """A track for each operation, int64[ops], and whose track it is.
+
+        One a device, more where operations overlap, since a track shows one thing at a time.
+        """
+        lane = np.zeros(len(self.devices), np.int64)
+        whose: list[int] = []
+        for device in range(devices):
+            free: list[tuple[int, int]] = []
+            for op in sorted(np.flatnonzero(self.devices == device), key=lambda i: self.start[i]):
+                if free and free[0][0] <= self.start[op]:
+                    row = heapq.heappop(free)[1]
+                else:
+                    row = len(whose)
+                    whose.append(device)
+                heapq.heappush(free, (int(self.end[op]), row))
+                lane[op] = row
+            if not free:
+                whose.append(device)
+        return lane, whose
+
+
+def _spans(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """When a device computes: its operations' starts and ends, those that overlap in one."""
+    order = np.argsort(start, kind="stable")
+    start, latest = start[order], np.maximum.accumulate(end[order])
+    first = np.ones(len(start), np.bool_)
+    first[1:] = start[1:] > latest[:-1]
+    last = np.ones(len(start), np.bool_)
+    last[:-1] = first[1:]
+    return start[first], latest[last]
 
 
 def timeline(

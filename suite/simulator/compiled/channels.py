@@ -13,7 +13,7 @@ from suite.core.compilation import inline, trailing_zeros
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
-from suite.simulator.compiled.rules import WIDE
+from suite.simulator.compiled.rules import PIPELINED, WIDE
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -21,6 +21,13 @@ from suite.simulator.compiled.state import Totals, Work
 def transfer_time(links: FlatLinks, source: int, target: int, size: int) -> int:
     """Nanoseconds."""
     seconds = links.latency[source, target] + size / links.bandwidth[source, target]
+    return max(links.shortest, int(np.rint(1e9 * seconds)))
+
+
+@inline
+def hold_time(links: FlatLinks, source: int, target: int, size: int) -> int:
+    """Nanoseconds for which a transfer holds its channels (``PIPELINED``)."""
+    seconds = links.hold[source, target] + size / links.bandwidth[source, target]
     return max(links.shortest, int(np.rint(1e9 * seconds)))
 
 
@@ -47,6 +54,14 @@ def let_go(links: FlatLinks, w: Work, line: int) -> None:
     _free(links, w, links.first[line])
     if links.second[line] >= 0:
         _free(links, w, links.second[line])
+
+
+@inline
+def end_hold(flat: Layout, w: Work, totals: Totals, number: int, now: int) -> None:
+    """A transfer needs its channels no longer, though it may be under way (``PIPELINED``)."""
+    line = flat.links.queue[w.source[number], w.target[number]]
+    let_go(flat.links, w, line)
+    serve(flat, w, totals, line, now)
 
 
 @inline
@@ -86,8 +101,11 @@ def _start(flat: Layout, w: Work, totals: Totals, number: int, line: int, now: i
         totals.moved[flat.links.second[line]] += size
     w.started[number] = now
     w.ended[number] = now + transfer_time(flat.links, source, target, size)
-    # Requests are numbered behind the devices, so that at one time devices go first.
+    # Requests are numbered behind the lanes, so that at one time those go first.
     push(flat, w, w.ended[number], len(w.running) + number)
+    if PIPELINED:
+        free = now + hold_time(flat.links, source, target, size)
+        push(flat, w, free, len(w.running) + len(w.tensor) + number)
 
 
 @inline

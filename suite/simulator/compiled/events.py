@@ -16,7 +16,9 @@ from suite.simulator.compiled.rules import (
     BOOKED,
     BROADCAST,
     DETAILED,
+    LANES,
     PAUSING,
+    PIPELINED,
     RESTING,
     TRAILING,
 )
@@ -26,15 +28,29 @@ from suite.simulator.compiled.transfers import publish
 
 @inline
 def start_operation(flat: Layout, w: Work, totals: Totals, device: int, now: int) -> None:
-    """If the device is idle, run the head of its queue."""
-    if w.running[device] != IDLE or nothing_ready(flat, w, device):
-        return
+    """If the device is idle, run the head of its queue; of several lanes, on each that is."""
+    if LANES:
+        for lane in range(flat.graph.first_lane[device], flat.graph.first_lane[device + 1]):
+            if w.running[lane] == IDLE and not nothing_ready(flat, w, device):
+                _begin(flat, w, totals, lane, device, now)
+    elif w.running[device] == IDLE and not nothing_ready(flat, w, device):
+        _begin(flat, w, totals, device, device, now)
+
+
+@inline
+def _begin(flat: Layout, w: Work, totals: Totals, lane: int, device: int, now: int) -> None:
     op = dequeue(flat, w, device)
-    w.running[device] = op
+    w.running[lane] = op
     w.op_start[op] = now
     duration = flat.graph.duration[op, flat.graph.kind[device]]
-    totals.busy[device] += duration
-    push(flat, w, now + duration, device)
+    if LANES:
+        if w.computing[device] == 0:
+            w.since[device] = now
+        w.computing[device] += 1
+        w.begun[device] += duration
+    else:
+        totals.busy[device] += duration
+    push(flat, w, now + duration, lane)
     if BLOCKS:
         allocate(w, totals, device, flat.graph.block[op])
     elif not ALLOC_AT_END:
@@ -42,21 +58,27 @@ def start_operation(flat: Layout, w: Work, totals: Totals, device: int, now: int
 
 
 @inline
-def end_operation(
-    flat: Layout, w: Work, totals: Totals, device: int, now: int, requests: int
-) -> int:
-    """Handle the end of what runs on a device; returns the number of requests there are now."""
-    op = w.running[device]
-    w.running[device] = IDLE
+def end_operation(flat: Layout, w: Work, totals: Totals, lane: int, now: int, requests: int) -> int:
+    """Handle the end of what runs in a lane, of which a device has one unless there are ``LANES``.
+
+    Returns the number of requests there are now.
+    """
+    device = flat.graph.lane_device[lane] if LANES else lane
+    op = w.running[lane]
+    w.running[lane] = IDLE
+    if LANES and op >= 0:
+        w.computing[device] -= 1
+        if w.computing[device] == 0:
+            totals.busy[device] += now - w.since[device]
     if RESTING and op >= 0 and flat.graph.rest[op, flat.graph.kind[device]] > 0:
-        w.running[device] = PAUSED
-        push(flat, w, now + flat.graph.rest[op, flat.graph.kind[device]], device)
+        w.running[lane] = PAUSED
+        push(flat, w, now + flat.graph.rest[op, flat.graph.kind[device]], lane)
     before = requests
     # Where devices pause, what ends may be a pause.
     if not PAUSING or op >= 0:
         requests = _finish(flat, w, totals, op, device, now, requests)
     if DETAILED:
-        pause(flat, w, device, now, before, requests)
+        pause(flat, w, lane, device, now, before, requests)
     # The device before its transfers: in one event, operations start before requests.
     start_operation(flat, w, totals, device, now)
     if not BOOKED:
@@ -73,7 +95,7 @@ def end_transfer(
     source, target = w.source[number], w.target[number]
     line = flat.links.queue[source, target]
     edge = w.first_edge[number]
-    if not BOOKED and not (TRAILING and edge >= 0):
+    if not BOOKED and not PIPELINED and not (TRAILING and edge >= 0):
         let_go(flat.links, w, line)
     if TRAILING and edge >= 0:
         w.first_edge[number] = -1
@@ -88,11 +110,11 @@ def end_transfer(
     if DETAILED:
         owe(flat, w, number)
     if BROADCAST:
-        for device in range(len(w.running)):
+        for device in range(len(w.used)):
             start_operation(flat, w, totals, device, now)
     else:
         start_operation(flat, w, totals, target, now)
-    if not BOOKED:
+    if not BOOKED and not PIPELINED:
         serve(flat, w, totals, line, now)
     return requests
 

@@ -12,6 +12,7 @@ from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.simulator.control_edges import with_control
 from suite.simulator.durations import nanoseconds, run_order
+from suite.simulator.lanes import lanes_of
 from suite.simulator.semantics import Semantics
 
 
@@ -22,6 +23,11 @@ class FlatGraph(NamedTuple):
     """int64[ops, kinds]: nanoseconds."""
     kind: NDArray[np.int32]
     """int32[devices]: the column of each device; with one each, rows would fill the caches."""
+    first_lane: NDArray[np.int32]
+    """int32[devices + 1]: a device's lanes, each of which runs an operation at a time, begin here;
+    one a device unless there are ``lanes``."""
+    lane_device: NDArray[np.int32]
+    """int32[lanes]: whose each lane is."""
     rank: NDArray[np.int32]
     """int32[ops]: order among ready operations (priority policy)."""
     by_rank: NDArray[np.int32]
@@ -75,9 +81,12 @@ def flat_graph(problem: Problem, policy: str, semantics: Semantics) -> FlatGraph
     alias_of = graph.alias_of if semantics.aliases else np.full(graph.n_tensors, -1, np.int32)
     read = np.diff(graph.consumer_offsets) > 0
     edge_source = graph.producer[tensors]
+    lanes = lanes_of(problem.machine, semantics)
     return FlatGraph(
         duration=duration,
         kind=kind.astype(np.int32),
+        first_lane=np.concatenate([[0], np.cumsum(lanes)]).astype(np.int32),
+        lane_device=np.repeat(np.arange(len(lanes), dtype=np.int32), lanes),
         rank=rank,
         by_rank=np.argsort(rank).astype(np.int32),
         n_inputs=np.diff(in_start).astype(np.int32),

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.compilation import lean_kernel, with_globals
+from suite.core.compilation import inline, lean_kernel, with_globals
+from suite.simulator.compiled.channels import end_hold
 from suite.simulator.compiled.events import end_operation, end_transfer, start_operation
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.reset import reset
-from suite.simulator.compiled.rules import TIMED, Rules
+from suite.simulator.compiled.rules import LANES, PIPELINED, TIMED, Rules
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -27,24 +28,38 @@ def simulate(
     the rest of its operations in time; its nanoseconds are those it takes at least, negated.
     """
     requests = reset(flat, w, totals, devices)
-    n_devices = len(w.running)
-    for device in range(n_devices):
+    lanes, edges = len(w.running), len(w.tensor)
+    for device in range(len(w.used)):
         start_operation(flat, w, totals, device, 0)
     now = 0
     while w.heap[-1] > 0:
         now, index = pop(flat, w)
-        if index < n_devices:
+        if index < lanes:
             if TIMED:
                 # Longest paths to the end would hardly tell earlier (docs/baselines.md).
-                least = now + w.load[index] - totals.busy[index]
+                least = now + _left(flat, w, totals, index)
                 if least > deadline:
                     return -least, requests
             requests = end_operation(flat, w, totals, index, now, requests)
+        elif PIPELINED and index >= lanes + edges:
+            end_hold(flat, w, totals, index - lanes - edges, now)
         else:
-            requests = end_transfer(flat, w, totals, index - n_devices, now, requests)
+            requests = end_transfer(flat, w, totals, index - lanes, now, requests)
     if TIMED and now > deadline:
         return -now, requests
     return now, requests
+
+
+@inline
+def _left(flat: Layout, w: Work, totals: Totals, lane: int) -> int:
+    """Nanoseconds that the lane's device certainly takes for what it has not begun (``TIMED``)."""
+    if LANES:
+        device = flat.graph.lane_device[lane]
+        several = flat.graph.first_lane[device + 1] - flat.graph.first_lane[device]
+        shared: int = (w.load[device] - w.begun[device]) // several
+        return shared
+    left: int = w.load[lane] - totals.busy[lane]
+    return left
 
 
 def simulate_many(

@@ -38,12 +38,13 @@ def layout(problem: Problem, policy: str, semantics: Semantics = PLACEBENCH) -> 
 
 
 def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
-    """Bits for every number of a device or request, if the rest holds the longest step there is:
+    """Bits for every number of a lane or request, if the rest holds the longest step there is:
     all operations one after the other, each where it is slowest, then all transfers.
     """
     duration, n = graph.duration, problem.machine.n_devices
     moved = np.repeat(graph.size, np.diff(graph.use_start))
-    bits = int(n + len(moved) + 1).bit_length()
+    # Where transfers are pipelined, each has a second number: of the end of its hold.
+    bits = int(len(graph.lane_device) + 2 * len(moved) + 1).bit_length()
     longest = float(duration.max(axis=1).sum(dtype=np.float64))
     longest += 1e9 * semantics.rest * len(duration)
     if n > 1:

@@ -23,6 +23,9 @@ class FlatLinks(NamedTuple):
     """float64[devices, devices]: seconds."""
     bandwidth: NDArray[np.float64]
     """float64[devices, devices]: bytes per second."""
+    hold: NDArray[np.float64]
+    """float64[devices, devices]: seconds that a transfer holds its channel beside its bytes; less
+    than its latency where it is ``pipelined``."""
     trail: NDArray[np.int64]
     """int64[devices, devices]: nanoseconds that a transfer holds its channel after its arrival."""
     occupancy: NDArray[np.float64]
@@ -61,6 +64,7 @@ def flat_links(machine: Machine, semantics: Semantics) -> FlatLinks:
     return FlatLinks(
         latency=latency,
         bandwidth=bandwidth,
+        hold=_holds(machine, semantics, latency),
         trail=trail,
         occupancy=_occupancy(machine, semantics),
         shortest=0 if semantics.free else 1,
@@ -126,6 +130,14 @@ def _speeds(machine: Machine, semantics: Semantics) -> tuple[Floats, Floats, NDA
     if semantics.trailing_latency:
         return np.zeros_like(latency), bandwidth, np.rint(1e9 * latency).astype(np.int64)
     return latency, bandwidth, np.zeros(latency.shape, np.int64)
+
+
+def _holds(machine: Machine, semantics: Semantics, latency: Floats) -> Floats:
+    hold = latency.copy()
+    if machine.n_devices > 1 and semantics.of_machine:
+        for pair, link in machine.link_of.items():
+            hold[pair] = link.held
+    return hold
 
 
 def _occupancy(machine: Machine, semantics: Semantics) -> Floats:

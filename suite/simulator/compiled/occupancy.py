@@ -8,6 +8,7 @@ from suite.core.compilation import inline
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
+from suite.simulator.compiled.rules import LANES
 from suite.simulator.compiled.state import IDLE, PAUSED, Work
 
 SENDER, RECEIVER, PER_BYTE = range(3)
@@ -15,28 +16,42 @@ SENDER, RECEIVER, PER_BYTE = range(3)
 
 
 @inline
-def pause(flat: Layout, w: Work, device: int, now: int, first: int, end: int) -> None:
-    """Keep a device from computing for what it owes and for what it sends: requests first...end."""
+def pause(flat: Layout, w: Work, lane: int, device: int, now: int, first: int, end: int) -> None:
+    """Keep a device's lane from computing for what the device owes, and for what it sends: requests
+    first...end.
+    """
     lost = w.owed[device]
     w.owed[device] = 0
     for number in range(first, end):
         size = flat.graph.size[w.tensor[number]]
         lost += _occupancy(flat.links, SENDER, device, w.target[number], size)
     if lost > 0:
-        w.running[device] = PAUSED
-        push(flat, w, now + lost, device)
+        w.running[lane] = PAUSED
+        push(flat, w, now + lost, lane)
 
 
 @inline
 def owe(flat: Layout, w: Work, number: int) -> None:
     """Note what an arrival costs its receiver.
 
-    One that is idle loses nothing; one that computes goes on, and pauses afterwards.
+    One that is idle loses nothing; one that computes, in all of its lanes, goes on, and pauses
+    afterwards.
     """
     source, target = w.source[number], w.target[number]
-    if w.running[target] != IDLE:
+    if _occupied(flat, w, target):
         size = flat.graph.size[w.tensor[number]]
         w.owed[target] += _occupancy(flat.links, RECEIVER, source, target, size)
+
+
+@inline
+def _occupied(flat: Layout, w: Work, device: int) -> bool:
+    if LANES:
+        for lane in range(flat.graph.first_lane[device], flat.graph.first_lane[device + 1]):
+            if w.running[lane] == IDLE:
+                return False
+        return True
+    occupied: bool = w.running[device] != IDLE
+    return occupied
 
 
 @inline

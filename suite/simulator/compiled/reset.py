@@ -18,11 +18,14 @@ def reset(flat: Layout, w: Work, totals: Totals, devices: Ints) -> int:
     Returns the number of requests there are now.
     """
     graph = flat.graph
-    n_devices = len(w.running)
+    n_devices = len(w.used)
+    for lane in range(len(w.running)):
+        w.running[lane] = IDLE
     for device in range(n_devices):
         w.ready_tail[device] = 0
         w.used[device] = 0
-        w.running[device] = IDLE
+        w.computing[device] = 0
+        w.begun[device] = 0
         w.last[device] = -1
         w.load[device] = 0
         w.owed[device] = 0

@@ -19,6 +19,8 @@ BLOCKS = False
 ALLOC_AT_END = False
 DETAILED = False
 PAUSING = False
+LANES = False
+PIPELINED = False
 TIMED = False
 WIDE = False
 LONG = False
@@ -40,6 +42,10 @@ class Rules(NamedTuple):
     """Whether transfers may keep devices from computing, or the policy is ``stack``."""
     pausing: bool
     """``resting`` or ``detailed``: a device may be neither idle nor computing."""
+    lanes: bool = False
+    """Whether any device runs several operations at once."""
+    pipelined: bool = False
+    """Whether a channel may take a transfer before the one before it has arrived."""
     timed: bool = False
     """Whether there are deadlines."""
     wide: bool = False
@@ -62,6 +68,8 @@ def rules_of(
         alloc_at_end=semantics.alloc_at_end,
         detailed=detailed,
         pausing=detailed or semantics.rest > 0,
+        lanes=semantics.of_machine and machine.parallel,
+        pipelined=semantics.of_machine and machine.pipelined,
         wide=wide,
         long=long,
     )

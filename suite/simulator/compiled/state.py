@@ -60,7 +60,13 @@ class Work(NamedTuple):
     """int64[devices]: the end of a slice, filled downwards, queues what transfers made ready
     (``detailed``)."""
     running: NDArray[np.int32]
-    """int32[devices]: the operation that runs, IDLE or PAUSED."""
+    """int32[lanes]: the operation that runs, IDLE or PAUSED; one lane a device unless ``lanes``."""
+    computing: NDArray[np.int32]
+    """int32[devices]: how many of its lanes run operations (``lanes``)."""
+    since: NDArray[np.int64]
+    """int64[devices]: since when at least one does, in nanoseconds (``lanes``)."""
+    begun: NDArray[np.int64]
+    """int64[devices]: nanoseconds of the operations that have begun (``lanes`` and ``timed``)."""
     owed: NDArray[np.int64]
     """int64[devices]: nanoseconds for which arrivals will keep it from computing (``detailed``)."""
     queue_head: NDArray[np.int32]
@@ -74,10 +80,10 @@ class Work(NamedTuple):
     """uint64[words]: the occupied channels that share queues with others, by their bit. There is
     one word unless the machine is ``wide``."""
     heap: NDArray[np.int64]
-    """int64[devices + channels + 1], with edges for channels if transfers are booked: keys of
-    pending events; the last entry is their number."""
+    """int64[lanes + channels + 1], with edges for channels if transfers are booked, twice the edges
+    if they are ``pipelined``: keys of pending events; the last entry is their number."""
     heap_number: NDArray[np.int32]
-    """int32[devices + channels + 1]: where keys are times alone (``long``), their devices and
+    """int32[as long]: where keys are times alone (``long``), their devices and
     requests."""
     fresh: NDArray[np.int32]
     """int32[ops + 1]: operations made ready by this event; the last entry is their number."""
@@ -110,18 +116,22 @@ def workspace(flat: Layout, booked: bool) -> tuple[Work, Totals]:
     ops, devices = len(flat.graph.duration), len(flat.graph.kind)
     channels, edges = len(flat.links.channel_mask), len(flat.graph.consumer)
     instances = len(flat.graph.size) + edges
-    # At most one event is pending per device and per channel, unless transfers are booked ahead.
-    events = devices + (edges if booked else channels)
+    lanes = len(flat.graph.lane_device)
+    # At most one event is pending per lane and per channel, unless transfers are booked ahead or
+    # are under way when their channels are free again.
+    pipelined = (flat.links.hold < flat.links.latency).any()
+    events = lanes + (2 * edges if pipelined else edges if booked else channels)
     short = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
     short |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
     short |= {"target": edges, "first_edge": edges, "following": edges}
     short |= {"ready": ops, "fresh": ops + 1, "left": ops}
-    short |= {"running": devices, "last": devices, "heap_number": events + 1}
+    short |= {"running": lanes, "computing": devices, "last": devices, "heap_number": events + 1}
     short |= {"queue_head": len(flat.links.first), "queue_tail": len(flat.links.first)}
     long = {"requested": edges, "started": edges, "ended": edges, "op_start": ops}
     long |= {"ready_head": devices, "ready_tail": devices, "used": devices}
     long |= {"remote_head": devices, "remote_tail": devices, "owed": devices}
     long |= {"device_free": devices, "channel_free": devices, "load": devices}
+    long |= {"since": devices, "begun": devices}
     long |= {"heap": events + 1}
     arrays: dict[str, Any] = {name: np.empty(n, np.int32) for name, n in short.items()}
     arrays |= {name: np.empty(n, np.int64) for name, n in long.items()}
