@@ -133,12 +133,16 @@ def _machine(arguments: argparse.Namespace) -> Machine:
         raise InputError("--cpus is 0; give at least 1, for what only runs on a CPU")
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     share = arguments.memory or int(0.9 * total / arguments.cpus)
+    # A session's only CPU has TensorFlow's whole pool of threads; several CPUs have one each.
+    whole = arguments.backend == "session" and arguments.cpus == 1
+    threads = len(os.sched_getaffinity(0)) if whole else 1
     unknown = dict.fromkeys(("peak_flops", "memory_bandwidth", "launch_overhead"), 1.0)
     devices = [
         {
             "name": f"{kind}:{kinds[:i].count(kind)}",
             "kind": kind,
             "memory": share if kind == "cpu" else arguments.gpu_memory,
+            "parallelism": threads if kind == "cpu" else 1,
             **unknown,
         }
         for i, kind in enumerate(kinds)
@@ -209,7 +213,8 @@ def _time_models(
     for _ in range(rounds):
         for (name, device), times in found.items():
             graph, step, _ = models[name]
-            times.append(measure_ops(backend, graph, step, device, machine.cpus[0]))
+            at_once = machine.devices[device].parallelism
+            times.append(measure_ops(backend, graph, step, device, machine.cpus[0], at_once))
     best = {key: min(times, key=lambda one: one.step_time) for key, times in found.items()}
     for (name, device), fastest in best.items():
         words = f"{fastest.step_time:.4g} s a step, traced times x {fastest.factor:.2f}"

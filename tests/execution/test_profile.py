@@ -23,11 +23,12 @@ from suite.execution.profiling.op_times import OpTimes, least_time, measure_ops
 from suite.execution.profiling.probes import CONVOLUTION_FLOPS
 from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
 from suite.execution.profiling.spreads import op_spread
-from suite.execution.profiling.transfers import BESIDE, HOPS
+from suite.execution.profiling.transfers import BESIDE, BURST, HOPS
 from suite.formats.interchange import write_graph
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
 from suite.formats.measured_costs import op_spreads, times_name, with_op_times, write_op_times
+from suite.simulator.reference import simulate
 
 
 def test_a_link_is_found_exactly():
@@ -74,7 +75,7 @@ def test_transfers_that_occupy_nobody_are_free():
 
 
 PRODUCT = 0.02
-LATENCY, BANDWIDTH = 3e-5, 2e9
+LATENCY, BANDWIDTH, GAP = 3e-5, 2e9, 4e-6
 SEND, RECEIVE, COPY = 4e-5, 2e-5, 5e9
 LAUNCH, HOST = 5e-6, 1e-6
 ADDED = 0.016
@@ -111,6 +112,8 @@ class SyntheticHost(Backend):
             return 0.001 + int(rest[0]) * (LAUNCH if kind == "launched" else HOST)
         if kind == "hops":
             return 0.001 + apart * HOPS * (2 * LATENCY + int(rest[0]) / BANDWIDTH)
+        if kind == "burst":
+            return 0.001 + apart * (LATENCY + (BURST - 1) * GAP)
         if kind == "beside":
             size, end = int(rest[0]), RECEIVE if rest[1] == "True" else SEND
             return HOPS * PRODUCT + apart * HOPS * BESIDE[size] * (end + size / COPY)
@@ -144,6 +147,7 @@ def assert_is_the_synthetic_host(profile):
     for link, ends in profile.links.values():
         assert link.latency == pytest.approx(LATENCY, rel=1e-3)
         assert link.bandwidth == pytest.approx(BANDWIDTH, rel=1e-3)
+        assert link.gap == pytest.approx(GAP, rel=1e-2)
         assert ends.send_overhead == pytest.approx(SEND)
         assert ends.receive_overhead == pytest.approx(RECEIVE)
         assert ends.copy_bandwidth == pytest.approx(COPY)
@@ -163,6 +167,7 @@ def test_known_constants_are_recovered_and_survive_the_file(probes, tmp_path):
     assert machine.dispatch == "stack"
     assert machine.devices[1].peak_flops == pytest.approx(2 * SIZE**3 / PRODUCT, rel=1e-3)
     assert machine.transfer_seconds(0, 1, 1e9) == pytest.approx(LATENCY + 1e9 / BANDWIDTH, rel=1e-3)
+    assert machine.link_of[0, 1].held == pytest.approx(GAP, rel=1e-2)
     assert machine.link_of[1, 0].occupancy == pytest.approx((SEND, RECEIVE, 1 / COPY), rel=1e-3)
 
 
@@ -253,6 +258,22 @@ def test_traced_operations_add_up_to_the_untraced_step(tmp_path):
     assert with_op_times(small.graph, machine, "another") is small.graph
     with pytest.raises(InputError, match="another capture of layers"):
         with_op_times(timed, machine, "layers")
+
+
+def test_operations_of_several_threads_make_up_the_step(tmp_path):
+    """Traced times overlap: run as many at a time as there are threads, they take the step."""
+    small = layers(tmp_path)
+
+    class ThreadedCpu(WaitingGpu):
+        device_names = ("/device:CPU:0",)
+
+    times = measure_ops(ThreadedCpu(0, 2e-3), small.graph, small.step, 0, 0, parallelism=4)
+    device = replace(cpus(1).devices[0], parallelism=4)
+    timed = replace(small.graph, seconds={"cpu": times.seconds})
+    problem = Problem.create(timed, replace(cpus(1), devices=(device,)))
+    assert simulate(problem, [0] * small.graph.n_ops).step_time == pytest.approx(2e-3, rel=1e-3)
+    assert times.seconds.sum() > 2e-3
+    assert times.factor == pytest.approx(times.seconds[0] / 500e-6)
 
 
 class WaitingGpu(Backend):

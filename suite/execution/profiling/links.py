@@ -21,11 +21,14 @@ class Fit:
     """Bytes per second."""
     error: float
     """Root mean square of the relative deviations."""
+    gap: float | None = None
+    """Seconds after which the next transfer may follow, bytes apart; None: once this is there."""
 
     def __str__(self) -> str:
         """For a line on a screen."""
         rate = f"{self.latency * 1e6:.0f} us + {self.bandwidth / 1e9:.2f} GB/s"
-        return f"{rate}, fitted within {self.error:.0%}"
+        next_one = "" if self.gap is None else f", the next after {self.gap * 1e6:.1f} us"
+        return f"{rate}, fitted within {self.error:.0%}{next_one}"
 
 
 def fit_link(

@@ -34,6 +34,8 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
     for (s, t), (fit, ends) in profile.links.items():
         entries: Entries = {"from": machine.devices[s].name, "to": machine.devices[t].name}
         entries |= {"bandwidth": fit.bandwidth, "latency": fit.latency, "channel": "pair"}
+        if fit.gap is not None:
+            entries["gap"] = fit.gap
         occupied = {k: v for k, v in asdict(ends).items() if k != "error" and 0 < v < np.inf}
         lines += ["", "[[link]]"]
         lines += [f"# fitted within {fit.error:.1%}, occupancy {ends.error:.1%} (root mean square)"]
@@ -44,6 +46,7 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
 
 
 def _device_entries(device: Device, figures: DeviceFigures) -> Entries:
+    several = {"parallelism": device.parallelism} if device.parallelism > 1 else {}
     return {
         "name": device.name,
         "kind": device.kind,
@@ -52,6 +55,7 @@ def _device_entries(device: Device, figures: DeviceFigures) -> Entries:
         "memory_bandwidth": figures.memory_bandwidth,
         "launch_overhead": figures.launch_overhead,
         "host_overhead": figures.host_overhead,
+        **several,
     }
 
 

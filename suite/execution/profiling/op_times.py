@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,8 +10,11 @@ from suite.core.arrays import Floats
 from suite.core.costs import HOST_TYPES
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+from suite.core.machine import Device, Machine
+from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Step, Timing
 from suite.execution.profiling.run_step import run_step
+from suite.simulator.compiled.judge import Simulator
 
 _TIMING = Timing(steps=15, discarded=5, traced=5, timeout=600)
 
@@ -25,18 +28,21 @@ class OpTimes:
     step_time: float
     """Seconds of the whole step, untraced."""
     factor: float
-    """What every traced time was multiplied with, so that they add up to the step."""
+    """What every traced time was multiplied with, so that they make up the step."""
     launch: float
     """Seconds that an operation with kernels takes at least, on a GPU; 0 elsewhere."""
     scatter: Floats
     """float64[ops]: relative standard deviation of the traced steps; NaN where it was not seen."""
 
 
-def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: int) -> OpTimes:
+def measure_ops(
+    backend: Backend, graph: OpGraph, step: Step, device: int, cpu: int, parallelism: int = 1
+) -> OpTimes:
     """Run a whole step on one device (what has no GPU kernel on ``cpu``) and time its operations.
 
     Tracing slows operations down and leaves out the executor's dispatch, so traced times are scaled
-    by one factor: their sum becomes the untraced step time. Not so on a GPU that waits for its
+    by one factor: the step that they make, ``parallelism`` operations at a time, takes as long as
+    the untraced one. Not so on a GPU that waits for its
     host: kernels take the time they take, but none begins before it has been launched. There all
     operations that launch any get the same least time, by which they add up to the step.
     OpenVINO tells the time of a kernel under the name of one of its operations; the others take
@@ -67,10 +73,20 @@ def measure_ops(backend: Backend, graph: OpGraph, step: Step, device: int, cpu: 
         launches &= np.isfinite(seconds)
         launch = least_time(seconds[launches], step_time - np.nansum(seconds[~launches]))
         seconds[launches] = np.maximum(seconds[launches], launch)
-    factor = step_time / float(np.nansum(seconds))
+    factor = step_time / _step_of(graph, seconds, parallelism)
     with np.errstate(invalid="ignore"):
         scatter = np.std(traced, axis=0, ddof=1) / seconds
     return OpTimes(seconds * factor, step_time, factor, launch, scatter)
+
+
+def _step_of(graph: OpGraph, seconds: Floats, parallelism: int) -> float:
+    """Seconds of a step on one device; NaN operations, which were not seen, take none."""
+    if parallelism == 1:
+        return float(np.nansum(seconds))
+    device = Device("all", "cpu", 2**62, 1.0, 1.0, 0.0, 0.0, parallelism)
+    timed = replace(graph, seconds={device.kind: np.nan_to_num(seconds)})
+    problem = Problem.create(timed, Machine("one device", (device,), ()))
+    return Simulator(problem).run(np.zeros(graph.n_ops, np.int32)).step_time
 
 
 def least_time(seconds: Floats, total: float) -> float:

@@ -125,6 +125,20 @@ def hops(folder: Path, size: int, count: int) -> Probe:
     return _probe(folder, f"hops_{size}", build)
 
 
+def burst(folder: Path, count: int) -> Probe:
+    """``count`` transfers of one number each, none of which waits for another."""
+
+    def build() -> None:
+        import tensorflow as tf
+
+        source = _filled([1])
+        for i in range(count):
+            sent = tf.identity(source, name=f"sent_{i}")
+            tf.identity(sent, name=f"there/arrived_{i}")
+
+    return _probe(folder, "burst", build)
+
+
 def beside(folder: Path, size: int, products: int, transfers: int, receiving: bool) -> Probe:
     """A chain of ``products`` on one device, and ``transfers`` of ``size`` bytes for each of them.
 
