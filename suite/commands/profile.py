@@ -181,6 +181,7 @@ def _profile(
 
 def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> HostProfile:
     from suite.execution.profiling.profiler import HostProbes, Profiler, Rounds, profile_host
+    from suite.execution.profiling.samples import ALLOWED, ALLOWED_BESIDE_GPUS
 
     patience = 60 * (arguments.wait or 0.0)
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
@@ -193,7 +194,9 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
             probes = HostProbes(Path(folder))
             profiler = Profiler(backend, machine, probes, arguments.force)
         tell = partial(print, flush=True)
-        return profile_host(profiler, patience, arguments.force, tell, arguments.rounds)
+        launched = backend.name == "session" and bool(machine.gpus)
+        allowed = ALLOWED_BESIDE_GPUS if launched else ALLOWED
+        return profile_host(profiler, patience, arguments.force, tell, arguments.rounds, allowed)
 
 
 def _time_models(

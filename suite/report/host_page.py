@@ -50,14 +50,15 @@ def _links(name: str, host: Host) -> str:
     lines = [
         "## Links, as profiled",
         "",
-        "| from | to | driver's word | latency | bandwidth |",
-        "|---|---|---|---|---|",
+        "| from | to | driver's word | latency | the next may follow after | bandwidth |",
+        "|---|---|---|---|---|---|",
     ]
     for (source, target), link in sorted(machine.link_of.items()):
         ends = [machine.devices[i].name for i in (source, target)]
         numbers = [_number(end, host) for end in ends]
         word = host.links.get("-".join(sorted(filter(None, numbers), key=int)), "")
-        speed = f"{link.latency * 1e6:.0f} us | {link.bandwidth / 1e9:.2f} GB/s"
+        waits = f"{link.latency * 1e6:.0f} us | {link.held * 1e6:.1f} us"
+        speed = f"{waits} | {link.bandwidth / 1e9:.2f} GB/s"
         lines.append(f"| {ends[0]} | {ends[1]} | {word} | {speed} |")
     return "\n".join(lines) if machine.n_devices > 1 else ""
 

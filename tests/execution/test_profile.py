@@ -215,7 +215,7 @@ def busy_at_first(calls_a_round):
 
 def test_a_busy_host_is_refused_with_the_figures_and_the_ways_out(probes, calls_a_round):
     profiler = Profiler(busy_at_first(calls_a_round), cpus(2), probes)
-    words = r"too busy .* differ by 50% in the median, 20% are allowed; .*--wait .*--force"
+    words = r"too busy .* differ by 50% in the median, 10% are allowed; .*--wait .*--force"
     with pytest.raises(InputError, match=words):
         profile_host(profiler, 0, False, print)
 

@@ -73,14 +73,17 @@ def measure_ops(
         launches &= np.isfinite(seconds)
         launch = least_time(seconds[launches], step_time - np.nansum(seconds[~launches]))
         seconds[launches] = np.maximum(seconds[launches], launch)
-    factor = step_time / _step_of(graph, seconds, parallelism)
+    factor = step_time / step_seconds(graph, seconds, parallelism)
     with np.errstate(invalid="ignore"):
         scatter = np.std(traced, axis=0, ddof=1) / seconds
     return OpTimes(seconds * factor, step_time, factor, launch, scatter)
 
 
-def _step_of(graph: OpGraph, seconds: Floats, parallelism: int) -> float:
-    """Seconds of a step on one device; NaN operations, which were not seen, take none."""
+def step_seconds(graph: OpGraph, seconds: Floats, parallelism: int) -> float:
+    """Seconds of a step on one device that runs ``parallelism`` operations at once.
+
+    ``seconds``: float64[ops]; those that were not seen, NaN, take none.
+    """
     if parallelism == 1:
         return float(np.nansum(seconds))
     device = Device("all", "cpu", 2**62, 1.0, 1.0, 0.0, 0.0, parallelism)

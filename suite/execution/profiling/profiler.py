@@ -101,19 +101,21 @@ def profile_host(
     force: bool,
     tell: Callable[[str], None],
     rounds: int = ROUNDS,
+    allowed: float = ALLOWED,
 ) -> HostProfile:
     """Measure rounds until the fastest ones agree, for ``patience`` seconds after ``rounds``.
 
-    ``tell`` hears how it goes. InputError when they do not agree by then, except with ``force``.
+    ``tell`` hears how it goes. InputError when they do not agree by then, within ``allowed`` as a
+    share, except with ``force``.
     """
     for number in range(1, rounds + 1):
         differ = profiler.measure_round()
         tell(f"round {number} of {rounds}")
-    trouble, end = too_busy(differ), time.monotonic() + patience
+    trouble, end = too_busy(differ, allowed), time.monotonic() + patience
     while trouble and time.monotonic() < end:
         tell(f"the fastest {ROUNDS} rounds differ by {differ:.0%}; one more")
         differ = profiler.measure_round()
-        trouble = too_busy(differ)
+        trouble = too_busy(differ, allowed)
     if trouble and not force:
         raise InputError(
             f"{trouble}; leave it alone, or add --wait MINUTES to measure on until the fastest"
@@ -123,14 +125,14 @@ def profile_host(
     return profiler.profile()
 
 
-def too_busy(disagreement: float) -> str:
+def too_busy(disagreement: float, allowed: float = ALLOWED) -> str:
     """Why a host cannot be profiled now, in words; empty where it can."""
-    if disagreement <= ALLOWED:
+    if disagreement <= allowed:
         return ""
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     return (
         f"the host is too busy to be profiled: repeated measurements differ by {disagreement:.0%}"
-        f" in the median, {ALLOWED:.0%} are allowed; its load is {load:.1f} on"
+        f" in the median, {allowed:.0%} are allowed; its load is {load:.1f} on"
         f" {cores} cores, what measuring takes included"
     )
 
