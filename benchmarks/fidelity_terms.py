@@ -5,9 +5,10 @@
 
 Takes measured step times and placements from the records of ``placebench fidelity``, and simulates
 them on the machine kept beside them: as it is, and without each of its terms. Prints a Markdown
-table: rank correlation, median and mean error, per task and over all. ``--parallelism`` and ``--gap``
-give a machine that was profiled before either was measured what a profile of today would: the times
-of a CPU's operations are scaled so that all of them, so many at a time, still take the whole step.
+table: rank correlation, median and mean error, per task and over all. ``--parallelism`` and
+``--gap`` give a machine that was profiled before either was measured what a profile of today would:
+the times of a CPU's operations are scaled so that all of them, so many at a time, still take the
+whole step.
 """
 
 from __future__ import annotations

@@ -46,17 +46,18 @@ def graphs(draw, max_ops=9):
 
 
 @st.composite
-def machines(draw, min_gpus=0, max_gpus=4):
+def machines(draw, min_gpus=0, max_gpus=4, in_turn=False):
     """One CPU and some GPUs, with any mix of channel kinds, overheads and dispatch.
 
-    Half of them do several things at once: run operations, and send one tensor behind another.
+    Half of them do several things at once, unless all is to be ``in_turn``: run operations, and
+    send one tensor behind another.
     """
     gpus = draw(st.integers(min_gpus, max_gpus))
     memory = draw(st.sampled_from([2_000, 20_000, 10**9]))
     base = {"memory": memory, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
     devices = [{"name": "cpu:0", "kind": "cpu", **base}]
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **base} for i in range(gpus)]
-    at_once = draw(st.booleans())
+    at_once = not in_turn and draw(st.booleans())
     if at_once:
         for device in devices:
             device["parallelism"] = draw(st.integers(2 if device["kind"] == "cpu" else 1, 3))

@@ -30,6 +30,7 @@ FEATURES = (
     "time of the busiest device then",
     "time of the busiest device, change",
     "change of the sum of squared times",
+    # Where a device runs several operations at once, an estimate: it takes them to run in turn.
     "work at moments when the device has other work",
     "transfers that appear",
     "transfers that end",

@@ -61,6 +61,15 @@ def test_without_real_runs_there_are_no_such_columns(results):
     assert len(row(results, "hdp_table1", MAIN, "NMT (2-layer)")) == 9
 
 
+def test_what_fewer_gpus_ran_is_in_no_column(results):
+    write(results, record("nmt_2", "scotch", 1.0))
+    one = ran("nmt_2", "scotch", [1.6])
+    one["cell"] |= {"gpus": 1}
+    write(results, one)
+    assert len(row(results, "hdp_table1", MAIN, "NMT (2-layer)")) == 9
+    assert "scotch" in build_table("measured", results).data["placer"].tolist()
+
+
 def test_strong_baselines_have_them_too(results):
     write(results, record("nmt_4", "scotch", 0.1, grid="strong"))
     write(results, ran("nmt_4", "scotch", [0.3], grid="strong@session"))

@@ -138,7 +138,9 @@ def test_only_ancestors_nearby_are_looked_at():
 
 
 @settings(max_examples=300, deadline=None)
-@given(placed(max_ops=30, min_gpus=0, max_gpus=3), st.sampled_from(["fifo", "priority"]))
+@given(
+    placed(max_ops=30, min_gpus=0, max_gpus=3, in_turn=True), st.sampled_from(["fifo", "priority"])
+)
 def test_no_operation_starts_before_its_head_or_ends_after_its_tail(case, policy):
     problem, devices = case
     (release, delivery), (plain_release, plain_delivery) = both(problem)

@@ -10,9 +10,9 @@ ROUNDS = 3
 """How often everything is measured, one round after another: a host that others disturb does so for
 seconds to minutes, which then spoils one round of each thing, not all of one thing."""
 ALLOWED, ALLOWED_BESIDE_GPUS = 0.1, 0.2
-"""By how much rounds may differ, in the median, on a host that is quiet enough; and where the time is
-that of launching what GPUs run. On virtual machines with 16 cores and an H100 or H200 the fastest
-three rounds differed by 12 to 14 %."""
+"""By how much rounds may differ, in the median, on a host that is quiet enough; and where the time
+is that of launching what GPUs run. On virtual machines with 16 cores and an H100 or H200 the
+fastest three rounds differed by 12 to 14 %."""
 
 Key = tuple[str | int, ...]
 """What was measured: of which device or devices, of which size."""

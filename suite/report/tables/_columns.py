@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from suite.bench.grid import planned_cells
@@ -15,12 +16,16 @@ from suite.report.measured_data import for_real
 def backends(records: pd.DataFrame, grids: Sequence[str]) -> dict[str, pd.DataFrame]:
     """Head, such as ``session on my_gpus`` -> records of a backend and machine.
 
-    They are of the first of ``grids`` that was run there; empty where none was run for real.
+    They are of the first of ``grids`` that was run there; empty where none was run for real. What a
+    host with fewer GPUs than a task wants has run stands beside no figure of this table.
     """
     real, found = for_real(records), {}
     for (backend, machine), part in real.groupby(["backend", "machine"]):
         for grid in grids:
             mine = part[part["grid"] == f"{grid}@{backend}"]
+            wanted = {(cell.task, cell.gpus) for cell in planned_cells(grid)}
+            tasks = zip(mine["task"], mine["gpus"], strict=True)
+            mine = mine[np.array([task in wanted for task in tasks], np.bool_)]
             if len(mine):
                 found[f"{backend} on {machine}"] = mine
                 break
