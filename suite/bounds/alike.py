@@ -33,7 +33,7 @@ class Alike:
     def of(cls, problem: Problem) -> Alike:
         """The fewest kinds, numbered by their first devices."""
         machine = problem.machine
-        kinds_of = problem.kinds[1].tolist(), machine.memory.tolist(), _lanes(machine)
+        kinds_of = problem.kinds[1].tolist(), machine.memory.tolist(), machine.parallelism.tolist()
         kind = _numbered(zip(*kinds_of, strict=True))
         # Devices part until all of a kind see the same: each round sees one link further.
         while True:
@@ -54,7 +54,7 @@ class Alike:
     @property
     def lanes(self) -> NDArray[np.int64]:
         """int64[kinds]: operations that a device of each runs at once."""
-        return np.array(_lanes(self.machine), np.int64)[self.firsts]
+        return self.machine.parallelism[self.firsts]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -75,10 +75,6 @@ class Alike:
             move[:, s, t] = np.minimum(move[:, s, t], nanoseconds(latency + sizes / bandwidth))
         move[:, np.arange(kinds), np.arange(kinds)] = 0
         return move
-
-
-def _lanes(machine: Machine) -> list[int]:
-    return [device.parallelism for device in machine.devices]
 
 
 def _seen(machine: Machine, device: int, kind: list[int]) -> tuple[object, ...]:

@@ -161,6 +161,11 @@ class Machine:
         """int64[devices]: bytes."""
         return np.array([d.memory for d in self.devices], np.int64)
 
+    @cached_property
+    def parallelism(self) -> NDArray[np.int64]:
+        """int64[devices]: operations that each runs at once."""
+        return np.array([d.parallelism for d in self.devices], np.int64)
+
     def index(self, name: str) -> int:
         """Return the index of a device; InputError lists the devices there are."""
         for i, device in enumerate(self.devices):
@@ -235,7 +240,7 @@ class Machine:
         if self.pipelined:
             later.append(["gap", *(link.held for _, link in links)])
         if self.parallel:
-            later.append(["parallelism", *(device.parallelism for device in self.devices)])
+            later.append(["parallelism", *self.parallelism.tolist()])
         return digest([self.devices, links, efficiency, *later])
 
     @property
@@ -253,7 +258,7 @@ class Machine:
     @property
     def parallel(self) -> bool:
         """Whether any device runs several operations at once."""
-        return any(device.parallelism > 1 for device in self.devices)
+        return bool((self.parallelism > 1).any())
 
     def with_gpus(self, count: int) -> Machine:
         """Return the machine without its GPUs after the first ``count``; InputError if too few.

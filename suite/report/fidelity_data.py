@@ -65,7 +65,7 @@ def _row(record: pd.Series, alone: list[list[float]]) -> tuple[object, ...]:
 
 def _outputs_off(outputs: list[list[float]], alone: list[list[float]]) -> tuple[float, float]:
     """By how many percent the first and the last step's outputs are off; the largest of each."""
-    if not outputs or len(outputs) != len(alone):
+    if not any(outputs) or len(outputs) != len(alone):
         return np.nan, np.nan
     here, there = np.array(outputs)[[0, -1]], np.array(alone)[[0, -1]]
     off = 100 * np.abs(here - there) / np.maximum(np.abs(there), np.finfo(np.float32).tiny)

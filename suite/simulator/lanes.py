@@ -8,5 +8,5 @@ from suite.simulator.semantics import Semantics
 
 def lanes_of(machine: Machine, semantics: Semantics) -> list[int]:
     """Lanes of each device: the machine's, where the semantics leaves that to it, else one."""
-    several = semantics.of_machine
-    return [device.parallelism if several else 1 for device in machine.devices]
+    lanes: list[int] = machine.parallelism.tolist()
+    return lanes if semantics.of_machine else [1] * len(lanes)

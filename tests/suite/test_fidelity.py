@@ -191,6 +191,12 @@ def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path,
     other = json.loads(second.read_text()) | {"outputs": [[2.0, 5.005], [1.03, 4.0]]}
     second.write_text(json.dumps(other))
     planted(results, "beta", [(1.0, [1.0])])
+    nothing = json.loads(second.read_text()) | {"outputs": [[], []]}
+    for kind in ("single", "random"):
+        cell = nothing["cell"] | {"task": "gamma", "placer": kind, "seed": 0}
+        path = results / f"fidelity/here/0gpu/gamma/{kind}/seed0.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(nothing | {"cell": cell}))
     main(["report", "--results", str(results), "--output", str(tmp_path / "reports")])
     page = (tmp_path / "reports/fidelity.md").read_text()
     computed = page.split("## What is computed")[1]
@@ -199,6 +205,7 @@ def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path,
         ["2", "0.1", "3"]
     ]
     assert "| beta" not in computed
+    assert "| gamma" not in computed
 
 
 def test_without_records_there_is_no_page(tmp_path):

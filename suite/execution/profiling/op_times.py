@@ -42,9 +42,9 @@ def measure_ops(
 
     Tracing slows operations down and leaves out the executor's dispatch, so traced times are scaled
     by one factor: the step that they make, ``parallelism`` operations at a time, takes as long as
-    the untraced one. Not so on a GPU that waits for its
-    host: kernels take the time they take, but none begins before it has been launched. There all
-    operations that launch any get the same least time, by which they add up to the step.
+    the untraced one. Not so on a GPU that waits for its host: kernels take the time they take, but
+    none begins before it has been launched. There all operations that launch any get the same least
+    time, by which they add up to the step.
     OpenVINO tells the time of a kernel under the name of one of its operations; the others take
     none. InputError when no operation has a time: kernels below a microsecond, in which it counts,
     have none.

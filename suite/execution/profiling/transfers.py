@@ -57,7 +57,7 @@ def link_fit(source: int, target: int, samples: Samples) -> Fit:
     there = there_and_back - there_and_back[0] / 2
     fit = fit_link(np.array(TRANSFERS, np.float64), there, forced=samples.forced)
     waited = _added("burst", source, target, source, samples) - fit.latency
-    gap = min(fit.latency, max(0.0, waited / (BURST - 1)))
+    gap = max(0.0, waited / (BURST - 1))
     return replace(fit, gap=gap if gap < fit.latency else None)
 
 

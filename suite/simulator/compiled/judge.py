@@ -64,7 +64,7 @@ class Simulator:
         try:
             return self._spare.get_nowait()
         except queue.Empty:
-            return workspace(self.layout, self.rules.booked)
+            return workspace(self.layout, self.rules)
 
     def run(self, devices: Ints) -> StepResult:
         """Simulate one placement, int[ops]."""

@@ -44,7 +44,8 @@ def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
     duration, n = graph.duration, problem.machine.n_devices
     moved = np.repeat(graph.size, np.diff(graph.use_start))
     # Where transfers are pipelined, each has a second number: of the end of its hold.
-    bits = int(len(graph.lane_device) + 2 * len(moved) + 1).bit_length()
+    numbers = 2 if semantics.of_machine and problem.machine.pipelined else 1
+    bits = int(len(graph.lane_device) + numbers * len(moved) + 1).bit_length()
     longest = float(duration.max(axis=1).sum(dtype=np.float64))
     longest += 1e9 * semantics.rest * len(duration)
     if n > 1:

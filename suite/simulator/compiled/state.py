@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.simulator.compiled.layout import Layout
+from suite.simulator.compiled.rules import Rules
 
 DEVICE_BITS = 8
 DEVICE_MASK = (1 << DEVICE_BITS) - 1
@@ -111,16 +112,16 @@ class Totals(NamedTuple):
     """int64[channels]: bytes."""
 
 
-def workspace(flat: Layout, booked: bool) -> tuple[Work, Totals]:
-    """Allocate scratch memory for a problem, with transfers ``booked`` ahead or not."""
+def workspace(flat: Layout, rules: Rules) -> tuple[Work, Totals]:
+    """Allocate scratch memory for a problem that is simulated by these rules."""
     ops, devices = len(flat.graph.duration), len(flat.graph.kind)
     channels, edges = len(flat.links.channel_mask), len(flat.graph.consumer)
     instances = len(flat.graph.size) + edges
     lanes = len(flat.graph.lane_device)
     # At most one event is pending per lane and per channel, unless transfers are booked ahead or
     # are under way when their channels are free again.
-    pipelined = (flat.links.hold < flat.links.latency).any()
-    events = lanes + (2 * edges if pipelined else edges if booked else channels)
+    ahead = 2 * edges if rules.pipelined else edges if rules.booked else channels
+    events = lanes + ahead
     short = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
     short |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}
     short |= {"target": edges, "first_edge": edges, "following": edges}
