@@ -15,7 +15,7 @@ from suite.core.model import CPU
 from suite.core.problem import Problem
 from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
-from suite.formats.measured_costs import with_op_times
+from suite.formats.measured_costs import as_measured, with_op_times
 from suite.search.registry import task
 
 
@@ -40,7 +40,7 @@ def timed_graph(name: str, machine: str, graph_file: str | None) -> OpGraph:
 def make_problem(name: str, machine: str, gpus: int, graph_file: str | None = None) -> Problem:
     """Return the problem of a task on a machine, the expert's placement included."""
     graph = timed_graph(name, machine, graph_file)
-    target = load_machine(machine).with_gpus(gpus)
+    target = as_measured(load_machine(machine).with_gpus(gpus), graph)
     if graph_file is not None:
         return Problem.create(graph, target)
     return Problem.create(graph, target, expert(graph, target, name), task(name).block)

@@ -201,12 +201,13 @@ def problem_of(arguments: argparse.Namespace, folder: Path | None = None) -> tup
     """
     from suite.bench.load_problem import expert
     from suite.core.problem import Problem
-    from suite.formats.measured_costs import times_name, with_op_times
+    from suite.formats.measured_costs import as_measured, times_name, with_op_times
     from suite.search.registry import task
 
     machine = machine_of(arguments)
     loaded = model_of(arguments, folder)
     graph = with_op_times(loaded.graph, machine, times_name(loaded.graph, loaded.task))
+    machine = as_measured(machine, graph)
     if loaded.task is None:
         return loaded, Problem.create(graph, machine)
     if arguments.gpus is None:

@@ -41,6 +41,22 @@ def with_op_times(graph: OpGraph, machine: Machine, task: str) -> OpGraph:
     return replace(graph, seconds=seconds)
 
 
+def as_measured(machine: Machine, graph: OpGraph) -> Machine:
+    """The machine as it runs this graph: several operations at once where their times say so.
+
+    A profile's times of a CPU's operations are those of operations that run beside one another, and
+    :attr:`Device.parallelism` belongs to them. The cost model knows only the whole CPU's speed, so
+    that a graph without measured times has one operation after another there, each with all cores.
+    """
+    if machine.op_times is None:
+        return machine
+    devices = tuple(
+        device if device.kind in graph.seconds else replace(device, parallelism=1)
+        for device in machine.devices
+    )
+    return replace(machine, devices=devices)
+
+
 def op_spreads(machine: Machine, task: str) -> dict[str, Floats]:
     """Relative spreads of a task's measured times: device kind -> float64[ops], NaN where none.
 

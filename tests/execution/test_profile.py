@@ -27,7 +27,13 @@ from suite.execution.profiling.transfers import BESIDE, BURST, HOPS
 from suite.formats.interchange import write_graph
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
-from suite.formats.measured_costs import op_spreads, times_name, with_op_times, write_op_times
+from suite.formats.measured_costs import (
+    as_measured,
+    op_spreads,
+    times_name,
+    with_op_times,
+    write_op_times,
+)
 from suite.simulator.reference import simulate
 
 
@@ -274,6 +280,20 @@ def test_operations_of_several_threads_make_up_the_step(tmp_path):
     assert simulate(problem, [0] * small.graph.n_ops).step_time == pytest.approx(2e-3, rel=1e-3)
     assert times.seconds.sum() > 2e-3
     assert times.factor == pytest.approx(times.seconds[0] / 500e-6)
+
+
+def test_operations_run_beside_one_another_only_in_times_that_were_measured_so(tmp_path):
+    """The cost model gives each operation the whole CPU, so that they take turns."""
+    device = replace(cpus(1).devices[0], parallelism=4)
+    by_hand = replace(cpus(1), devices=(device,))
+    profile = replace(by_hand, op_times=tmp_path / "here-ops")
+    untimed = replace(layers(tmp_path).graph, seconds={})
+    timed = replace(untimed, seconds={"cpu": np.full(untimed.n_ops, 1e-3)})
+    problem = Problem.create(untimed, as_measured(profile, untimed))
+    alone = simulate(problem, [0] * untimed.n_ops)
+    assert alone.step_time == pytest.approx(problem.seconds[:, 0].sum(), rel=1e-3)
+    assert as_measured(profile, timed).parallelism.tolist() == [4]
+    assert as_measured(by_hand, untimed).parallelism.tolist() == [4]
 
 
 class WaitingGpu(Backend):

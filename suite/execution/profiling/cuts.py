@@ -1,0 +1,96 @@
+"""What a transfer takes in the midst of a step, where it takes longer than by itself.
+
+Between a CPU and a GPU a tensor goes through several hands: the sender's thread starts the copy,
+another one polls until it has been made, a third runs what waits for it. Each gets its turn at once
+when nothing else goes on, as in the steps that time a link (:mod:`.transfers`); in a real step,
+threads that launch kernels stand in the way. So whole steps are run in pieces, and what they take
+longer than simulated is made the transfers'. The pieces are small ones on the other device: there
+most transfers are waited for, and a step takes a tenth longer for 30 us of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from suite.core.arrays import Ints
+from suite.core.machine import Machine
+from suite.core.problem import Problem
+from suite.execution.measurement import Backend, Step, Timing
+from suite.execution.profiling.run_step import run_step
+from suite.simulator.compiled.judge import Simulator
+
+EVERY = (10, 20)
+"""Which colocation classes lie on the other device: every tenth, in topological order, and so on."""
+LONGEST = 1e-3
+"""Seconds that a transfer can be found to take more than by itself."""
+_TIMING = Timing(steps=15, discarded=5, traced=0, timeout=600)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A step in pieces, on a CPU and a GPU."""
+
+    problem: Problem
+    devices: Ints
+    """int32[ops]."""
+    seconds: float
+    """Of the step, as measured."""
+
+
+def measure_cuts(backend: Backend, problem: Problem, step: Step) -> list[Cut]:
+    """Run a step in pieces on the first CPU and the first GPU; InputError where a run fails."""
+    cuts = []
+    for devices in in_pieces(problem):
+        result = run_step(backend, step, devices, _TIMING, problem.graph.name)
+        assert result.step_time is not None, "more steps are timed than discarded"
+        cuts.append(Cut(problem, devices, result.step_time))
+    return cuts
+
+
+def in_pieces(problem: Problem) -> Iterator[Ints]:
+    """Placements on one device but for some classes, int32[ops]; what no GPU can run stays."""
+    graph, machine = problem.graph, problem.machine
+    _, first = np.unique(graph.colocation, return_index=True)
+    rank = np.empty(graph.n_classes, np.int64)
+    rank[np.argsort(first)] = np.arange(graph.n_classes)
+    cpu, gpu = machine.cpus[0], machine.gpus[0]
+    for every in EVERY:
+        for most, others in ((cpu, gpu), (gpu, cpu)):
+            of_class = np.where(rank % every == every // 2, others, most).astype(np.int32)
+            of_class[~problem.allowed[:, gpu]] = cpu
+            yield of_class[graph.colocation]
+
+
+def fit_latency(cuts: Sequence[Cut]) -> float:
+    """Seconds that every transfer between a CPU and a GPU takes longer than by itself.
+
+    Those by which the simulated steps are, on average, off by the smallest factor; never below 0.
+    """
+    found = minimize_scalar(
+        lambda added: mean_error(cuts, added), bounds=(0.0, LONGEST), options={"xatol": 1e-7}
+    )
+    return float(found.x) if found.fun < mean_error(cuts, 0.0) else 0.0
+
+
+def mean_error(cuts: Sequence[Cut], added: float) -> float:
+    """By which factor simulated steps are off on average, as its logarithm."""
+    errors = []
+    for cut in cuts:
+        problem = replace(cut.problem, machine=slowed(cut.problem.machine, added))
+        errors.append(np.log(Simulator(problem).run(cut.devices).step_time / cut.seconds))
+    return float(np.abs(errors).mean())
+
+
+def slowed(machine: Machine, added: float) -> Machine:
+    """The machine with ``added`` seconds on the latency of each link of a CPU and a GPU."""
+    links = []
+    for (s, t), link in machine.link_of.items():
+        source, target = machine.devices[s], machine.devices[t]
+        more = added if source.kind != target.kind else 0.0
+        own = replace(link, source=source.name, target=target.name, latency=link.latency + more)
+        links.append(own)
+    return replace(machine, links=tuple(links))

@@ -1,0 +1,80 @@
+"""Steps in pieces tell what transfers take in the midst of a step."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from unrolled import unrolled
+
+from suite.core.problem import Problem
+from suite.execution.measurement import Backend, Measurement, Step
+from suite.execution.profiling.cuts import EVERY, fit_latency, in_pieces, mean_error, measure_cuts
+from suite.formats.machine_toml import machine_from_table
+from suite.simulator.reference import simulate
+
+LATENCY = 2e-5
+
+
+def problem(latency=LATENCY):
+    """One CPU and two GPUs, which take 1 us a product of the CPU's 2."""
+    graph = unrolled(steps=12, layers=2)
+    fixed = np.array([name.startswith("sum") for name in graph.op_names])
+    device = {"memory": "1 GB", "memory_bandwidth": 1e9, "launch_overhead": 1e-6}
+    table = {
+        "name": "host",
+        "device": [
+            {"name": "cpu:0", "kind": "cpu", "peak_flops": 5e8, **device},
+            {"name": "gpu", "count": 2, "kind": "gpu", "peak_flops": 1e9, **device},
+        ],
+        "link": [
+            {"bandwidth": 1e9, "latency": latency, "channel": "pair", "gap": 5e-6},
+            {"from": "gpu", "to": "gpu", "bandwidth": 1e9, "latency": 1e-6, "channel": "pair"},
+        ],
+    }
+    return Problem.create(replace(graph, gpu_kernel=~fixed), machine_from_table(table))
+
+
+class SlowLinks(Backend):
+    """A host on which a transfer in a step takes ``latency`` seconds."""
+
+    name = "session"
+    device_names = ("/device:CPU:0", "/device:GPU:0", "/device:GPU:1")
+
+    def __init__(self, latency):
+        self.host = problem(latency)
+
+    def measure(self, step, devices, timing):
+        step_time = simulate(self.host, devices).step_time
+        return Measurement("ok", step_times=(step_time,) * timing.steps)
+
+
+def cuts(latency, tmp_path):
+    here = problem()
+    step = Step(tmp_path / "step.pb", here.graph.op_names)
+    return measure_cuts(SlowLinks(latency), here, step)
+
+
+@pytest.mark.parametrize("added", [1e-5, 7e-5])
+def test_what_transfers_take_longer_in_steps_is_found(added, tmp_path):
+    found = cuts(LATENCY + added, tmp_path)
+    assert fit_latency(found) == pytest.approx(added, rel=0.02)
+    assert mean_error(found, fit_latency(found)) < 0.01 < mean_error(found, 0.0)
+
+
+def test_transfers_never_get_faster_than_by_themselves(tmp_path):
+    assert fit_latency(cuts(LATENCY / 2, tmp_path)) == 0.0
+
+
+def test_pieces_are_whole_classes_of_which_none_lies_where_it_cannot_run():
+    here = problem()
+    graph, runs = here.graph, here.allowed[:, 1]
+    placements = list(in_pieces(here))
+    assert len(placements) == 2 * len(EVERY)
+    for devices, every in zip(placements, np.repeat(EVERY, 2), strict=True):
+        of_class = [set(devices[graph.colocation == c].tolist()) for c in range(graph.n_classes)]
+        assert all(len(one) == 1 for one in of_class)
+        places = np.array([one.pop() for one in of_class])
+        assert set(places) == {0, 1}
+        assert not places[~runs].any()
+        few = min(np.count_nonzero(places[runs] == d) for d in (0, 1))
+        assert few == pytest.approx(runs.sum() / every, abs=3)
