@@ -1,14 +1,14 @@
 """What the simulator's terms bring in fidelity: placements simulated with and without.
 
     python benchmarks/fidelity_terms.py results/fidelity/two_cores
-    python benchmarks/fidelity_terms.py results/fidelity/one_h200 --parallelism 16 --gap 3e-6
+    python benchmarks/fidelity_terms.py results/fidelity/one_h200 --fit
 
 Takes measured step times and placements from the records of ``placebench fidelity``, and simulates
 them on the machine kept beside them: as it is, and without each of its terms. Prints a Markdown
-table: rank correlation, median and mean error, per task and over all. ``--parallelism`` and
-``--gap`` give a machine that was profiled before either was measured what a profile of today would:
-the times of a CPU's operations are scaled so that all of them, so many at a time, still take the
-whole step.
+table: rank correlation, median and mean error, per task, over all, and of what searches found.
+``--fit`` is for a machine that was profiled before steps in pieces were: what transfers between a
+CPU and a GPU take longer in them (``suite.execution.profiling.cuts``) is fitted to the placements
+that no search found, and added to its links.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ import argparse
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from suite.bench.load_problem import make_problem
 from suite.bench.record import read_devices, read_record
-from suite.core.arrays import Floats, Ints
+from suite.core.arrays import Bools, Floats
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.statistics import spearman
+from suite.execution.profiling.cuts import Cut, fit_latency, slowed
 from suite.execution.profiling.op_times import step_seconds
 from suite.simulator.compiled.judge import Simulator
 
@@ -54,6 +56,11 @@ def one_at_a_time(problem: Problem) -> Problem:
     return linked(at_once(problem, 1), gap=None)
 
 
+def longer(problem: Problem, added: float) -> Problem:
+    """Transfers between a CPU and a GPU that take ``added`` seconds more."""
+    return replace(problem, machine=slowed(problem.machine, added))
+
+
 def stacked(problem: Problem) -> Problem:
     """The last operation that became ready first, as on a single thread."""
     return replace(problem, machine=replace(problem.machine, dispatch="stack"))
@@ -70,21 +77,27 @@ TERMS: dict[str, Callable[[Problem], Problem]] = {
 }
 
 
-def placements(task: Path, problem: Problem) -> tuple[Floats, list[Ints]]:
-    """Measured step times, and operations' devices, of a task's records."""
-    measured, devices = [], []
-    for path in sorted(task.glob("*/*.json")):
-        record = read_record(path)
-        if record["status"] == "ok":
-            measured.append(record["step_time"])
-            devices.append(Placement.of(problem, read_devices(path)).devices)
-    return np.array(measured), devices
+def cuts_of(folder: Path) -> dict[str, tuple[list[Cut], Bools]]:
+    """Placements and measured step times of each task's records; which of them searches found."""
+    found = {}
+    for task in sorted(folder.glob("*gpu/*")):
+        gpus = int(task.parent.name.removesuffix("gpu"))
+        problem = make_problem(task.name, str(folder / "machine.toml"), gpus)
+        cuts, searched = [], []
+        for path in sorted(task.glob("*/*.json")):
+            record = read_record(path)
+            if record["status"] == "ok":
+                devices = Placement.of(problem, read_devices(path)).devices
+                cuts.append(Cut(problem, devices, record["step_time"]))
+                searched.append(record["cell"]["placer"] == "best")
+        found[task.name] = cuts, np.array(searched)
+    return found
 
 
-def row(name: str, measured: Floats, simulated: dict[str, Floats]) -> str:
+def row(name: str, measured: Floats, simulated: list[Floats]) -> str:
     """A Markdown row."""
     cells = []
-    for times in simulated.values():
+    for times in simulated:
         off = 100 * abs(times / measured - 1)
         cells.append(f"{spearman(times, measured):.3f}, {np.median(off):.1f}, {off.mean():.1f} %")
     return f"| {name} | {len(measured)} | {' | '.join(cells)} |"
@@ -94,30 +107,28 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="results/fidelity/MACHINE")
-    parser.add_argument("--parallelism", type=int, help="of CPUs, in place of the machine's")
-    parser.add_argument("--gap", type=float, help="of links, seconds, in place of the machine's")
+    parser.add_argument("--fit", action="store_true", help="what transfers take longer in steps")
     arguments = parser.parse_args()
-    folder = arguments.folder
-    everything: list[Floats] = []
-    judged: dict[str, list[Floats]] = {term: [] for term in TERMS}
-    print(f"| task | placements | {' | '.join(TERMS)} |\n|---|---|{'---|' * len(TERMS)}")
-    for task in sorted(folder.glob("*gpu/*")):
-        gpus = int(task.parent.name.removesuffix("gpu"))
-        problem = make_problem(task.name, str(folder / "machine.toml"), gpus)
-        measured, devices = placements(task, problem)
-        if arguments.parallelism:
-            problem = at_once(problem, arguments.parallelism)
-        if arguments.gap is not None:
-            problem = linked(problem, gap=arguments.gap)
-        simulated = {}
-        for term, change in TERMS.items():
-            simulator = Simulator(change(problem))
-            simulated[term] = np.array([simulator.run(one).step_time for one in devices])
-            judged[term].append(simulated[term])
-        everything.append(measured)
-        print(row(task.name, measured, simulated))
-    together = {term: np.concatenate(times) for term, times in judged.items()}
-    print(row("all", np.concatenate(everything), together))
+    tasks, terms = cuts_of(arguments.folder), dict(TERMS)
+    if arguments.fit:
+        others = [
+            c for cuts, found in tasks.values() for c, f in zip(cuts, found, strict=True) if not f
+        ]
+        added = fit_latency(others)
+        terms[f"transfers {1e6 * added:.0f} us longer"] = partial(longer, added=added)
+    print(f"| task | placements | {' | '.join(terms)} |\n|---|---|{'---|' * len(terms)}")
+    measured: list[Floats] = []
+    judged: list[list[Floats]] = []
+    for name, (cuts, _) in tasks.items():
+        measured.append(np.array([cut.seconds for cut in cuts]))
+        simulators = [Simulator(change(cuts[0].problem)) for change in terms.values()]
+        judged.append([np.array([s.run(c.devices).step_time for c in cuts]) for s in simulators])
+        print(row(name, measured[-1], judged[-1]))
+    together = [np.concatenate(times) for times in zip(*judged, strict=True)]
+    every = np.concatenate(measured)
+    searched = np.concatenate([found for _, found in tasks.values()])
+    print(row("all", every, together))
+    print(row("found by searches", every[searched], [times[searched] for times in together]))
 
 
 if __name__ == "__main__":

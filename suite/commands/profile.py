@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import tempfile
@@ -276,7 +277,7 @@ def _in_whole_steps(
         )
         cuts += measure_cuts(backend, Problem.create(graph, plain), models[name].step)
     added = fit_latency(cuts)
-    before, after = (np.expm1(mean_error(cuts, one)) for one in (0.0, added))
+    before, after = (math.expm1(mean_error(cuts, one)) for one in (0.0, added))
     print(
         f"models in pieces: {1e6 * added:.0f} us more a transfer between CPU and GPU"
         f" (simulated {after:.1%} off on average, {before:.1%} without)",

@@ -24,7 +24,7 @@ from suite.execution.profiling.run_step import run_step
 from suite.simulator.compiled.judge import Simulator
 
 EVERY = (10, 20)
-"""Which colocation classes lie on the other device: every tenth, in topological order, and so on."""
+"""In topological order, every so-manieth colocation class lies on the other device."""
 LONGEST = 1e-3
 """Seconds that a transfer can be found to take more than by itself."""
 _TIMING = Timing(steps=15, discarded=5, traced=0, timeout=600)
