@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 import tempfile
-import tomllib
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -172,7 +170,7 @@ def _profile(
     if backend.name == "openvino" and models and machine.gpus:
         profile = _cut_models(profile, backend, models, seconds)
     elif backend.name == "session" and models and machine.gpus:
-        profile = _in_whole_steps(profile, backend, models, seconds)
+        profile = _run_pieces(profile, backend, models, seconds)
     path: Path = folder / f"{arguments.name}.toml"
     rules: dict[str, str | int | float] = {"dispatch": "fifo", "backend": backend.name}
     if backend.name == "openvino":
@@ -257,7 +255,7 @@ def _cut_models(
     return replace(profile, links=links)
 
 
-def _in_whole_steps(
+def _run_pieces(
     profile: HostProfile,
     backend: Backend,
     models: dict[str, Model],
@@ -265,31 +263,17 @@ def _in_whole_steps(
 ) -> HostProfile:
     """Take what transfers between a CPU and a GPU take in the midst of the models' steps."""
     from suite.core.problem import Problem
-    from suite.execution.profiling.cuts import fit_latency, mean_error, measure_cuts
-    from suite.execution.profiling.machine_file import machine_toml
-    from suite.formats.machine_toml import machine_from_table
+    from suite.execution.profiling.cuts import in_the_midst, measure_cuts
+    from suite.execution.profiling.machine_file import machine_of
 
-    plain = machine_from_table(tomllib.loads(machine_toml("plain", profile, "", {})))
-    devices, cuts = plain.devices, []
+    machine, cuts = machine_of(profile), []
     for name, times in seconds.items():
-        graph = replace(
-            models[name].graph, seconds={devices[d].kind: one for d, one in times.items()}
-        )
-        cuts += measure_cuts(backend, Problem.create(graph, plain), models[name].step)
-    added = fit_latency(cuts)
-    before, after = (math.expm1(mean_error(cuts, one)) for one in (0.0, added))
-    print(
-        f"models in pieces: {1e6 * added:.0f} us more a transfer between CPU and GPU"
-        f" (simulated {after:.1%} off on average, {before:.1%} without)",
-        flush=True,
-    )
-    links = {
-        (s, t): (replace(fit, latency=fit.latency + added), ends)
-        if devices[s].kind != devices[t].kind
-        else (fit, ends)
-        for (s, t), (fit, ends) in profile.links.items()
-    }
-    return replace(profile, links=links)
+        by_kind = {machine.devices[device].kind: one for device, one in times.items()}
+        problem = Problem.create(replace(models[name].graph, seconds=by_kind), machine)
+        cuts += measure_cuts(backend, problem, models[name].step)
+    found = in_the_midst(profile, cuts)
+    print(f"models in pieces: {found.words}", flush=True)
+    return found.profile
 
 
 def _source(arguments: argparse.Namespace) -> str:

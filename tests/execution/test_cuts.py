@@ -7,8 +7,20 @@ import pytest
 from unrolled import unrolled
 
 from suite.core.problem import Problem
+from suite.core.uncertainty import LinkSpread
 from suite.execution.measurement import Backend, Measurement, Step
-from suite.execution.profiling.cuts import EVERY, fit_latency, in_pieces, mean_error, measure_cuts
+from suite.execution.profiling.cuts import (
+    EVERY,
+    fit_latency,
+    in_pieces,
+    in_the_midst,
+    mean_error,
+    measure_cuts,
+)
+from suite.execution.profiling.devices import DeviceFigures
+from suite.execution.profiling.links import Fit, Occupancy
+from suite.execution.profiling.machine_file import machine_of
+from suite.execution.profiling.profiler import HostProfile
 from suite.formats.machine_toml import machine_from_table
 from suite.simulator.reference import simulate
 
@@ -59,6 +71,28 @@ def test_what_transfers_take_longer_in_steps_is_found(added, tmp_path):
     found = cuts(LATENCY + added, tmp_path)
     assert fit_latency(found) == pytest.approx(added, rel=0.02)
     assert mean_error(found, fit_latency(found)) < 0.01 < mean_error(found, 0.0)
+
+
+def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
+    machine = problem().machine
+    figures = DeviceFigures(1e9, 1e9, 1e-6, 1e-6, 1.0)
+    ends = Occupancy(0.0, 0.0, np.inf, 0.0)
+    links = {
+        (s, t): (Fit(link.latency, link.bandwidth, 0.0, link.gap), ends)
+        for (s, t), link in machine.link_of.items()
+    }
+    spreads = dict.fromkeys(links, LinkSpread(0.1, 0.1, 0.1, 0.1))
+    profile = HostProfile(machine, (figures,) * 3, links, 0.0, (0.1,) * 3, spreads)
+    found = in_the_midst(profile, cuts(LATENCY + 5e-5, tmp_path))
+    assert found.words.startswith("50 us more a transfer between CPU and GPU; simulated 0.")
+    latencies = {pair: link.latency for pair, link in machine_of(found.profile).link_of.items()}
+    assert {pair for pair, one in latencies.items() if one > 6e-5} == {
+        (0, 1),
+        (0, 2),
+        (1, 0),
+        (2, 0),
+    }
+    assert latencies[1, 2] == latencies[2, 1] == 1e-6
 
 
 def test_transfers_never_get_faster_than_by_themselves(tmp_path):

@@ -20,6 +20,7 @@ from suite.core.arrays import Ints
 from suite.core.machine import Machine
 from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Step, Timing
+from suite.execution.profiling.profiler import HostProfile
 from suite.execution.profiling.run_step import run_step
 from suite.simulator.compiled.judge import Simulator
 
@@ -49,6 +50,28 @@ def measure_cuts(backend: Backend, problem: Problem, step: Step) -> list[Cut]:
         assert result.step_time is not None, "more steps are timed than discarded"
         cuts.append(Cut(problem, devices, result.step_time))
     return cuts
+
+
+@dataclass(frozen=True, eq=False)
+class Midst:
+    """A profile that has seen steps in pieces."""
+
+    profile: HostProfile
+    words: str
+    """What they told, for a line on a screen."""
+
+
+def in_the_midst(profile: HostProfile, cuts: Sequence[Cut]) -> Midst:
+    """The profile with what transfers between a CPU and a GPU take in steps in pieces."""
+    added = fit_latency(cuts)
+    before, after = (np.expm1(mean_error(cuts, one)) for one in (0.0, added))
+    devices, links = profile.machine.devices, dict(profile.links)
+    for (s, t), (fit, ends) in profile.links.items():
+        if devices[s].kind != devices[t].kind:
+            links[s, t] = replace(fit, latency=fit.latency + added), ends
+    words = f"{1e6 * added:.0f} us more a transfer between CPU and GPU;"
+    words += f" simulated {after:.1%} off on average, {before:.1%} without"
+    return Midst(replace(profile, links=links), words)
 
 
 def in_pieces(problem: Problem) -> Iterator[Ints]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import asdict
 
 import numpy as np
 
-from suite.core.machine import Device
+from suite.core.machine import Device, Machine
 from suite.execution.profiling.devices import DeviceFigures
 from suite.execution.profiling.profiler import HostProfile
-from suite.formats.machine_toml import PARTS
+from suite.formats.machine_toml import PARTS, machine_from_table
 
 Entries = dict[str, str | int | float]
 
@@ -43,6 +44,11 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
         about = _lines(asdict(profile.link_spreads[s, t]))
         lines += [f"spread = {{ {', '.join(about)} }}"]
     return "\n".join(lines) + "\n"
+
+
+def machine_of(profile: HostProfile) -> Machine:
+    """The machine itself, as it is known so far."""
+    return machine_from_table(tomllib.loads(machine_toml("profile", profile, "", {})))
 
 
 def _device_entries(device: Device, figures: DeviceFigures) -> Entries:
