@@ -7,7 +7,7 @@ Takes measured step times and placements from the records of ``placebench fideli
 them on the machine kept beside them: as it is, and without each of its terms. Prints a Markdown
 table: rank correlation, median and mean error, per task, over all, and of what searches found.
 ``--fit`` is for a machine that was profiled before steps in pieces were: what transfers between a
-CPU and a GPU take longer in them (``suite.execution.profiling.cuts``) is fitted to the placements
+CPU and a GPU take longer in them (``suite.execution.profiling.pieces``) is fitted to the placements
 that no search found, and added to its links.
 """
 
@@ -28,8 +28,8 @@ from suite.core.arrays import Bools, Floats
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.statistics import spearman
-from suite.execution.profiling.cuts import Cut, fit_latency, slowed
 from suite.execution.profiling.op_times import step_seconds
+from suite.execution.profiling.pieces import Pieces, fit_latency, slowed
 from suite.simulator.compiled.judge import Simulator
 
 
@@ -77,20 +77,20 @@ TERMS: dict[str, Callable[[Problem], Problem]] = {
 }
 
 
-def cuts_of(folder: Path) -> dict[str, tuple[list[Cut], Bools]]:
+def steps_of(folder: Path) -> dict[str, tuple[list[Pieces], Bools]]:
     """Placements and measured step times of each task's records; which of them searches found."""
     found = {}
     for task in sorted(folder.glob("*gpu/*")):
         gpus = int(task.parent.name.removesuffix("gpu"))
         problem = make_problem(task.name, str(folder / "machine.toml"), gpus)
-        cuts, searched = [], []
+        steps, searched = [], []
         for path in sorted(task.glob("*/*.json")):
             record = read_record(path)
             if record["status"] == "ok":
                 devices = Placement.of(problem, read_devices(path)).devices
-                cuts.append(Cut(problem, devices, record["step_time"]))
+                steps.append(Pieces(problem, devices, record["step_time"]))
                 searched.append(record["cell"]["placer"] == "best")
-        found[task.name] = cuts, np.array(searched)
+        found[task.name] = steps, np.array(searched)
     return found
 
 
@@ -109,20 +109,25 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="results/fidelity/MACHINE")
     parser.add_argument("--fit", action="store_true", help="what transfers take longer in steps")
     arguments = parser.parse_args()
-    tasks, terms = cuts_of(arguments.folder), dict(TERMS)
+    tasks, terms = steps_of(arguments.folder), dict(TERMS)
     if arguments.fit:
         others = [
-            c for cuts, found in tasks.values() for c, f in zip(cuts, found, strict=True) if not f
+            one
+            for steps, found in tasks.values()
+            for one, f in zip(steps, found, strict=True)
+            if not f
         ]
         added = fit_latency(others)
         terms[f"transfers {1e6 * added:.0f} us longer"] = partial(longer, added=added)
     print(f"| task | placements | {' | '.join(terms)} |\n|---|---|{'---|' * len(terms)}")
     measured: list[Floats] = []
     judged: list[list[Floats]] = []
-    for name, (cuts, _) in tasks.items():
-        measured.append(np.array([cut.seconds for cut in cuts]))
-        simulators = [Simulator(change(cuts[0].problem)) for change in terms.values()]
-        judged.append([np.array([s.run(c.devices).step_time for c in cuts]) for s in simulators])
+    for name, (steps, _) in tasks.items():
+        measured.append(np.array([one.seconds for one in steps]))
+        simulators = [Simulator(change(steps[0].problem)) for change in terms.values()]
+        judged.append(
+            [np.array([s.run(one.devices).step_time for one in steps]) for s in simulators]
+        )
         print(row(name, measured[-1], judged[-1]))
     together = [np.concatenate(times) for times in zip(*judged, strict=True)]
     every = np.concatenate(measured)

@@ -263,17 +263,17 @@ def _run_pieces(
 ) -> HostProfile:
     """Take what transfers between a CPU and a GPU take in the midst of the models' steps."""
     from suite.core.problem import Problem
-    from suite.execution.profiling.cuts import in_the_midst, measure_cuts
     from suite.execution.profiling.machine_file import machine_of
+    from suite.execution.profiling.pieces import in_the_midst, measure_pieces
 
-    machine, cuts = machine_of(profile), []
+    machine, steps = machine_of(profile), []
     for name, times in seconds.items():
         by_kind = {machine.devices[device].kind: one for device, one in times.items()}
         problem = Problem.create(replace(models[name].graph, seconds=by_kind), machine)
-        cuts += measure_cuts(backend, problem, models[name].step)
-    found = in_the_midst(profile, cuts)
-    print(f"models in pieces: {found.words}", flush=True)
-    return found.profile
+        steps += measure_pieces(backend, problem, models[name].step)
+    profile, words = in_the_midst(profile, steps)
+    print(f"models in pieces: {words}", flush=True)
+    return profile
 
 
 def _source(arguments: argparse.Namespace) -> str:

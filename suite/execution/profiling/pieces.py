@@ -25,14 +25,14 @@ from suite.execution.profiling.run_step import run_step
 from suite.simulator.compiled.judge import Simulator
 
 EVERY = (10, 20)
-"""In topological order, every so-manieth colocation class lies on the other device."""
+"""Every tenth, or every twentieth, colocation class in topological order lies elsewhere."""
 LONGEST = 1e-3
 """Seconds that a transfer can be found to take more than by itself."""
 _TIMING = Timing(steps=15, discarded=5, traced=0, timeout=600)
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class Pieces:
     """A step in pieces, on a CPU and a GPU."""
 
     problem: Problem
@@ -42,36 +42,30 @@ class Cut:
     """Of the step, as measured."""
 
 
-def measure_cuts(backend: Backend, problem: Problem, step: Step) -> list[Cut]:
+def measure_pieces(backend: Backend, problem: Problem, step: Step) -> list[Pieces]:
     """Run a step in pieces on the first CPU and the first GPU; InputError where a run fails."""
-    cuts = []
+    found = []
     for devices in in_pieces(problem):
         result = run_step(backend, step, devices, _TIMING, problem.graph.name)
         assert result.step_time is not None, "more steps are timed than discarded"
-        cuts.append(Cut(problem, devices, result.step_time))
-    return cuts
+        found.append(Pieces(problem, devices, result.step_time))
+    return found
 
 
-@dataclass(frozen=True, eq=False)
-class Midst:
-    """A profile that has seen steps in pieces."""
+def in_the_midst(profile: HostProfile, steps: Sequence[Pieces]) -> tuple[HostProfile, str]:
+    """The profile with what transfers between a CPU and a GPU take in steps in pieces.
 
-    profile: HostProfile
-    words: str
-    """What they told, for a line on a screen."""
-
-
-def in_the_midst(profile: HostProfile, cuts: Sequence[Cut]) -> Midst:
-    """The profile with what transfers between a CPU and a GPU take in steps in pieces."""
-    added = fit_latency(cuts)
-    before, after = (np.expm1(mean_error(cuts, one)) for one in (0.0, added))
+    With it comes what they told, for a line on a screen.
+    """
+    added = fit_latency(steps)
+    before, after = (np.expm1(mean_error(steps, more)) for more in (0.0, added))
     devices, links = profile.machine.devices, dict(profile.links)
     for (s, t), (fit, ends) in profile.links.items():
         if devices[s].kind != devices[t].kind:
             links[s, t] = replace(fit, latency=fit.latency + added), ends
     words = f"{1e6 * added:.0f} us more a transfer between CPU and GPU;"
     words += f" simulated {after:.1%} off on average, {before:.1%} without"
-    return Midst(replace(profile, links=links), words)
+    return replace(profile, links=links), words
 
 
 def in_pieces(problem: Problem) -> Iterator[Ints]:
@@ -88,23 +82,23 @@ def in_pieces(problem: Problem) -> Iterator[Ints]:
             yield of_class[graph.colocation]
 
 
-def fit_latency(cuts: Sequence[Cut]) -> float:
+def fit_latency(steps: Sequence[Pieces]) -> float:
     """Seconds that every transfer between a CPU and a GPU takes longer than by itself.
 
     Those by which the simulated steps are, on average, off by the smallest factor; never below 0.
     """
     found = minimize_scalar(
-        lambda added: mean_error(cuts, added), bounds=(0.0, LONGEST), options={"xatol": 1e-7}
+        lambda added: mean_error(steps, added), bounds=(0.0, LONGEST), options={"xatol": 1e-7}
     )
-    return float(found.x) if found.fun < mean_error(cuts, 0.0) else 0.0
+    return float(found.x) if found.fun < mean_error(steps, 0.0) else 0.0
 
 
-def mean_error(cuts: Sequence[Cut], added: float) -> float:
+def mean_error(steps: Sequence[Pieces], added: float) -> float:
     """By which factor simulated steps are off on average, as its logarithm."""
     errors = []
-    for cut in cuts:
-        problem = replace(cut.problem, machine=slowed(cut.problem.machine, added))
-        errors.append(np.log(Simulator(problem).run(cut.devices).step_time / cut.seconds))
+    for one in steps:
+        problem = replace(one.problem, machine=slowed(one.problem.machine, added))
+        errors.append(np.log(Simulator(problem).run(one.devices).step_time / one.seconds))
     return float(np.abs(errors).mean())
 
 

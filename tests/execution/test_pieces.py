@@ -9,17 +9,17 @@ from unrolled import unrolled
 from suite.core.problem import Problem
 from suite.core.uncertainty import LinkSpread
 from suite.execution.measurement import Backend, Measurement, Step
-from suite.execution.profiling.cuts import (
+from suite.execution.profiling.devices import DeviceFigures
+from suite.execution.profiling.links import Fit, Occupancy
+from suite.execution.profiling.machine_file import machine_of
+from suite.execution.profiling.pieces import (
     EVERY,
     fit_latency,
     in_pieces,
     in_the_midst,
     mean_error,
-    measure_cuts,
+    measure_pieces,
 )
-from suite.execution.profiling.devices import DeviceFigures
-from suite.execution.profiling.links import Fit, Occupancy
-from suite.execution.profiling.machine_file import machine_of
 from suite.execution.profiling.profiler import HostProfile
 from suite.formats.machine_toml import machine_from_table
 from suite.simulator.reference import simulate
@@ -60,15 +60,15 @@ class SlowLinks(Backend):
         return Measurement("ok", step_times=(step_time,) * timing.steps)
 
 
-def cuts(latency, tmp_path):
+def measured(latency, tmp_path):
     here = problem()
     step = Step(tmp_path / "step.pb", here.graph.op_names)
-    return measure_cuts(SlowLinks(latency), here, step)
+    return measure_pieces(SlowLinks(latency), here, step)
 
 
 @pytest.mark.parametrize("added", [1e-5, 7e-5])
 def test_what_transfers_take_longer_in_steps_is_found(added, tmp_path):
-    found = cuts(LATENCY + added, tmp_path)
+    found = measured(LATENCY + added, tmp_path)
     assert fit_latency(found) == pytest.approx(added, rel=0.02)
     assert mean_error(found, fit_latency(found)) < 0.01 < mean_error(found, 0.0)
 
@@ -83,9 +83,9 @@ def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
     }
     spreads = dict.fromkeys(links, LinkSpread(0.1, 0.1, 0.1, 0.1))
     profile = HostProfile(machine, (figures,) * 3, links, 0.0, (0.1,) * 3, spreads)
-    found = in_the_midst(profile, cuts(LATENCY + 5e-5, tmp_path))
-    assert found.words.startswith("50 us more a transfer between CPU and GPU; simulated 0.")
-    latencies = {pair: link.latency for pair, link in machine_of(found.profile).link_of.items()}
+    found, words = in_the_midst(profile, measured(LATENCY + 5e-5, tmp_path))
+    assert words.startswith("50 us more a transfer between CPU and GPU; simulated 0.")
+    latencies = {pair: link.latency for pair, link in machine_of(found).link_of.items()}
     assert {pair for pair, one in latencies.items() if one > 6e-5} == {
         (0, 1),
         (0, 2),
@@ -96,7 +96,7 @@ def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
 
 
 def test_transfers_never_get_faster_than_by_themselves(tmp_path):
-    assert fit_latency(cuts(LATENCY / 2, tmp_path)) == 0.0
+    assert fit_latency(measured(LATENCY / 2, tmp_path)) == 0.0
 
 
 def test_pieces_are_whole_classes_of_which_none_lies_where_it_cannot_run():
