@@ -6,9 +6,9 @@
 Takes measured step times and placements from the records of ``placebench fidelity``, and simulates
 them on the machine kept beside them: as it is, and without each of its terms. Prints a Markdown
 table: rank correlation, median and mean error, per task, over all, and of what searches found.
-``--fit`` is for a machine that was profiled before steps in pieces were: what transfers between a
-CPU and a GPU take longer in them (``suite.execution.profiling.pieces``) is fitted to the placements
-that no search found, and added to its links.
+``--fit`` is for a machine that was profiled before steps in pieces were: what transfers take longer
+in them (``suite.execution.profiling.pieces``) is fitted to the placements that no search found, and
+added to its links.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def one_at_a_time(problem: Problem) -> Problem:
 
 
 def longer(problem: Problem, added: float) -> Problem:
-    """Transfers between a CPU and a GPU that take ``added`` seconds more."""
+    """Transfers that take ``added`` seconds more."""
     return replace(problem, machine=slowed(problem.machine, added))
 
 

@@ -169,7 +169,7 @@ def _profile(
     seconds = _time_models(models, machine, backend, times, arguments.rounds)
     if backend.name == "openvino" and models and machine.gpus:
         profile = _cut_models(profile, backend, models, seconds)
-    elif backend.name == "session" and models and machine.gpus:
+    elif models and machine.n_devices > 1:
         profile = _run_pieces(profile, backend, models, seconds)
     path: Path = folder / f"{arguments.name}.toml"
     rules: dict[str, str | int | float] = {"dispatch": "fifo", "backend": backend.name}
@@ -261,7 +261,7 @@ def _run_pieces(
     models: dict[str, Model],
     seconds: dict[str, dict[int, Floats]],
 ) -> HostProfile:
-    """Take what transfers between a CPU and a GPU take in the midst of the models' steps."""
+    """Take what transfers take in the midst of the models' steps."""
     from suite.core.problem import Problem
     from suite.execution.profiling.machine_file import machine_of
     from suite.execution.profiling.pieces import in_the_midst, measure_pieces

@@ -13,12 +13,13 @@ from suite.execution.profiling.devices import DeviceFigures
 from suite.execution.profiling.links import Fit, Occupancy
 from suite.execution.profiling.machine_file import machine_of
 from suite.execution.profiling.pieces import (
-    EVERY,
+    SHAPES,
     fit_latency,
     in_pieces,
     in_the_midst,
     mean_error,
     measure_pieces,
+    slowed,
 )
 from suite.execution.profiling.profiler import HostProfile
 from suite.formats.machine_toml import machine_from_table
@@ -84,7 +85,7 @@ def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
     spreads = dict.fromkeys(links, LinkSpread(0.1, 0.1, 0.1, 0.1))
     profile = HostProfile(machine, (figures,) * 3, links, 0.0, (0.1,) * 3, spreads)
     found, words = in_the_midst(profile, measured(LATENCY + 5e-5, tmp_path))
-    assert words.startswith("50 us more a transfer between CPU and GPU; simulated 0.")
+    assert words.startswith("50 us more a transfer; simulated 0.")
     latencies = {pair: link.latency for pair, link in machine_of(found).link_of.items()}
     assert {pair for pair, one in latencies.items() if one > 6e-5} == {
         (0, 1),
@@ -103,12 +104,22 @@ def test_pieces_are_whole_classes_of_which_none_lies_where_it_cannot_run():
     here = problem()
     graph, runs = here.graph, here.allowed[:, 1]
     placements = list(in_pieces(here))
-    assert len(placements) == 2 * len(EVERY)
-    for devices, every in zip(placements, np.repeat(EVERY, 2), strict=True):
+    assert len(placements) == 2 * len(SHAPES)
+    for devices, (_, every) in zip(placements, np.repeat(SHAPES, 2, axis=0), strict=True):
         of_class = [set(devices[graph.colocation == c].tolist()) for c in range(graph.n_classes)]
         assert all(len(one) == 1 for one in of_class)
         places = np.array([one.pop() for one in of_class])
         assert set(places) == {0, 1}
         assert not places[~runs].any()
         few = min(np.count_nonzero(places[runs] == d) for d in (0, 1))
-        assert few == pytest.approx(runs.sum() / every, abs=3)
+        assert few == pytest.approx(runs.sum() / every, abs=10)
+
+
+def test_two_servers_are_a_pair_as_well(tmp_path):
+    """Without a GPU, pieces lie on two CPUs, and all links between CPUs take longer."""
+    two, gpus = problem().machine.with_gpus(0), problem().machine
+    cpus = replace(two, devices=(*two.devices, replace(two.devices[0], name="cpu:1")))
+    here = Problem.create(unrolled(steps=12, layers=2), cpus)
+    assert all(set(devices) == {0, 1} for devices in in_pieces(here))
+    assert slowed(cpus, 1e-3).link_of[0, 1].latency == pytest.approx(LATENCY + 1e-3)
+    assert slowed(gpus, 1e-3).link_of[1, 2].latency == 1e-6

@@ -1,11 +1,10 @@
 """What a transfer takes in the midst of a step, where it takes longer than by itself.
 
-Between a CPU and a GPU a tensor goes through several hands: the sender's thread starts the copy,
-another one polls until it has been made, a third runs what waits for it. Each gets its turn at once
-when nothing else goes on, as in the steps that time a link (:mod:`.transfers`); in a real step,
-threads that launch kernels stand in the way. So whole steps are run in pieces, and what they take
-longer than simulated is made the transfers'. The pieces are small ones on the other device: there
-most transfers are waited for, and a step takes a tenth longer for 30 us of each.
+A tensor goes through several hands: the sender's thread starts the copy or answers a request,
+another one waits until the bytes are there, a third runs what waits for them. Each gets its turn at
+once when nothing else goes on, as in the steps that time a link (:mod:`.transfers`); in a real
+step, threads that compute, or launch kernels, stand in the way. So whole steps are run in pieces,
+and what they take longer than simulated is made the transfers'.
 """
 
 from __future__ import annotations
@@ -24,16 +23,17 @@ from suite.execution.profiling.profiler import HostProfile
 from suite.execution.profiling.run_step import run_step
 from suite.simulator.compiled.judge import Simulator
 
-EVERY = (10, 20)
-"""Every tenth, or every twentieth, colocation class in topological order lies elsewhere."""
-LONGEST = 1e-3
+SHAPES = ((10, 2), (1, 10))
+"""Of runs of so many colocation classes, in topological order, every so-many-th lies elsewhere:
+devices that compute by turns, and one that asks another for little, but often."""
+LONGEST = 3e-3
 """Seconds that a transfer can be found to take more than by itself."""
 _TIMING = Timing(steps=15, discarded=5, traced=0, timeout=600)
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """A step in pieces, on a CPU and a GPU."""
+    """A step in pieces, on two devices."""
 
     problem: Problem
     devices: Ints
@@ -43,7 +43,7 @@ class Pieces:
 
 
 def measure_pieces(backend: Backend, problem: Problem, step: Step) -> list[Pieces]:
-    """Run a step in pieces on the first CPU and the first GPU; InputError where a run fails."""
+    """Run a step in pieces on :func:`two_devices`; InputError where a run fails."""
     found = []
     for devices in in_pieces(problem):
         result = run_step(backend, step, devices, _TIMING, problem.graph.name)
@@ -53,37 +53,49 @@ def measure_pieces(backend: Backend, problem: Problem, step: Step) -> list[Piece
 
 
 def in_the_midst(profile: HostProfile, steps: Sequence[Pieces]) -> tuple[HostProfile, str]:
-    """The profile with what transfers between a CPU and a GPU take in steps in pieces.
+    """The profile with what transfers take in steps in pieces.
 
     With it comes what they told, for a line on a screen.
     """
     added = fit_latency(steps)
     before, after = (np.expm1(mean_error(steps, more)) for more in (0.0, added))
-    devices, links = profile.machine.devices, dict(profile.links)
+    links = dict(profile.links)
     for (s, t), (fit, ends) in profile.links.items():
-        if devices[s].kind != devices[t].kind:
+        if alike(profile.machine, s, t):
             links[s, t] = replace(fit, latency=fit.latency + added), ends
-    words = f"{1e6 * added:.0f} us more a transfer between CPU and GPU;"
-    words += f" simulated {after:.1%} off on average, {before:.1%} without"
+    words = f"{1e6 * added:.0f} us more a transfer; simulated {after:.1%} off on average,"
+    words += f" {before:.1%} without"
     return replace(profile, links=links), words
 
 
+def two_devices(machine: Machine) -> tuple[int, int]:
+    """The first CPU, and the first GPU or else the second CPU."""
+    return machine.cpus[0], (*machine.gpus, *machine.cpus[1:])[0]
+
+
+def alike(machine: Machine, source: int, target: int) -> bool:
+    """Whether these devices are of the kinds of :func:`two_devices`: others go other ways."""
+    ends = ((source, target), two_devices(machine))
+    first, second = (sorted(machine.devices[d].kind for d in pair) for pair in ends)
+    return first == second
+
+
 def in_pieces(problem: Problem) -> Iterator[Ints]:
-    """Placements on one device but for some classes, int32[ops]; what no GPU can run stays."""
-    graph, machine = problem.graph, problem.machine
+    """Placements of a step in pieces, int32[ops]; what a GPU cannot run stays on the CPU."""
+    graph, (one, other) = problem.graph, two_devices(problem.machine)
     _, first = np.unique(graph.colocation, return_index=True)
     rank = np.empty(graph.n_classes, np.int64)
     rank[np.argsort(first)] = np.arange(graph.n_classes)
-    cpu, gpu = machine.cpus[0], machine.gpus[0]
-    for every in EVERY:
-        for most, others in ((cpu, gpu), (gpu, cpu)):
-            of_class = np.where(rank % every == every // 2, others, most).astype(np.int32)
-            of_class[~problem.allowed[:, gpu]] = cpu
+    for length, every in SHAPES:
+        elsewhere = rank // length % every == every // 2
+        for most, rest in ((one, other), (other, one)):
+            of_class = np.where(elsewhere, rest, most).astype(np.int32)
+            of_class[~problem.allowed[:, other]] = one
             yield of_class[graph.colocation]
 
 
 def fit_latency(steps: Sequence[Pieces]) -> float:
-    """Seconds that every transfer between a CPU and a GPU takes longer than by itself.
+    """Seconds that every transfer takes longer than by itself.
 
     Those by which the simulated steps are, on average, off by the smallest factor; never below 0.
     """
@@ -103,11 +115,9 @@ def mean_error(steps: Sequence[Pieces], added: float) -> float:
 
 
 def slowed(machine: Machine, added: float) -> Machine:
-    """The machine with ``added`` seconds on the latency of each link of a CPU and a GPU."""
-    links = []
+    """The machine with ``added`` seconds on the latency of each link that pieces tell of."""
+    names, links = [device.name for device in machine.devices], []
     for (s, t), link in machine.link_of.items():
-        source, target = machine.devices[s], machine.devices[t]
-        more = added if source.kind != target.kind else 0.0
-        own = replace(link, source=source.name, target=target.name, latency=link.latency + more)
-        links.append(own)
+        latency = link.latency + (added if alike(machine, s, t) else 0.0)
+        links.append(replace(link, source=names[s], target=names[t], latency=latency))
     return replace(machine, links=tuple(links))
