@@ -7,8 +7,9 @@ Takes measured step times and placements from the records of ``placebench fideli
 them on the machine kept beside them: as it is, and without each of its terms. Prints a Markdown
 table: rank correlation, median and mean error, per task, over all, and of what searches found.
 ``--fit`` is for a machine that was profiled before steps in pieces were: what transfers take longer
-in them (``suite.execution.profiling.pieces``) is fitted to the placements that no search found, and
-added to its links.
+in them (``suite.execution.profiling.pieces``) is fitted to what no search found, and added to
+its links. ``--alone`` is for one profiled since: what pieces told, which the machine's file
+says, is taken away again in a column of its own.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="results/fidelity/MACHINE")
     parser.add_argument("--fit", action="store_true", help="what transfers take longer in steps")
+    parser.add_argument("--alone", type=float, help="seconds of latency that pieces told")
     arguments = parser.parse_args()
     tasks, terms = steps_of(arguments.folder), dict(TERMS)
     if arguments.fit:
@@ -119,6 +121,8 @@ def main() -> None:
         ]
         added = fit_latency(others)
         terms[f"transfers {1e6 * added:.0f} us longer"] = partial(longer, added=added)
+    if arguments.alone:
+        terms["transfers as by themselves"] = partial(longer, added=-arguments.alone)
     print(f"| task | placements | {' | '.join(terms)} |\n|---|---|{'---|' * len(terms)}")
     measured: list[Floats] = []
     judged: list[list[Floats]] = []

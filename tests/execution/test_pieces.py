@@ -11,7 +11,7 @@ from suite.core.uncertainty import LinkSpread
 from suite.execution.measurement import Backend, Measurement, Step
 from suite.execution.profiling.devices import DeviceFigures
 from suite.execution.profiling.links import Fit, Occupancy
-from suite.execution.profiling.machine_file import machine_of
+from suite.execution.profiling.machine_file import machine_of, machine_toml
 from suite.execution.profiling.pieces import (
     SHAPES,
     fit_latency,
@@ -94,6 +94,8 @@ def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
         (2, 0),
     }
     assert latencies[1, 2] == latencies[2, 1] == 1e-6
+    written = machine_toml("host", found, "a test", {})
+    assert "# latencies: 50 us of them in steps in pieces only" in written
 
 
 def test_transfers_never_get_faster_than_by_themselves(tmp_path):

@@ -23,6 +23,8 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
     """
     machine, figures = profile.machine, profile.devices
     lines = [f"# repeated measurements differ by {profile.disagreement:.1%} (median)"]
+    if profile.in_steps:
+        lines += [f"# latencies: {1e6 * profile.in_steps:.0f} us of them in steps in pieces only"]
     lines += [f"name = {json.dumps(name)}", f"source = {json.dumps(source)}"]
     lines += _lines({"op_times": f"{name}-ops", **rules})
     lines += ["", "[origin]", *_lines(dict.fromkeys(PARTS, "measured"))]

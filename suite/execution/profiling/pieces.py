@@ -65,7 +65,7 @@ def in_the_midst(profile: HostProfile, steps: Sequence[Pieces]) -> tuple[HostPro
             links[s, t] = replace(fit, latency=fit.latency + added), ends
     words = f"{1e6 * added:.0f} us more a transfer; simulated {after:.1%} off on average,"
     words += f" {before:.1%} without"
-    return replace(profile, links=links), words
+    return replace(profile, links=links, in_steps=added), words
 
 
 def two_devices(machine: Machine) -> tuple[int, int]:

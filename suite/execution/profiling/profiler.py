@@ -35,6 +35,8 @@ class HostProfile:
     """How far off each device's speed may be (:mod:`suite.execution.profiling.spreads`)."""
     link_spreads: Mapping[tuple[int, int], LinkSpread] = field(default_factory=dict)
     """How far off each link's figures may be."""
+    in_steps: float = 0.0
+    """Seconds of the latencies, of steps in pieces (:mod:`suite.execution.profiling.pieces`)."""
 
 
 class HostProbes:
