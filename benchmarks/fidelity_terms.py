@@ -78,20 +78,21 @@ TERMS: dict[str, Callable[[Problem], Problem]] = {
 }
 
 
-def steps_of(folder: Path) -> dict[str, tuple[list[Pieces], Bools]]:
+def pieces_of(folder: Path) -> dict[str, tuple[Pieces, Bools]]:
     """Placements and measured step times of each task's records; which of them searches found."""
     found = {}
     for task in sorted(folder.glob("*gpu/*")):
         gpus = int(task.parent.name.removesuffix("gpu"))
         problem = make_problem(task.name, str(folder / "machine.toml"), gpus)
-        steps, searched = [], []
+        devices, seconds, searched = [], [], []
         for path in sorted(task.glob("*/*.json")):
             record = read_record(path)
             if record["status"] == "ok":
-                devices = Placement.of(problem, read_devices(path)).devices
-                steps.append(Pieces(problem, devices, record["step_time"]))
+                devices.append(Placement.of(problem, read_devices(path)).devices)
+                seconds.append(record["step_time"])
                 searched.append(record["cell"]["placer"] == "best")
-        found[task.name] = steps, np.array(searched)
+        pieces = Pieces(problem, np.array(devices), np.array(seconds))
+        found[task.name] = pieces, np.array(searched)
     return found
 
 
@@ -111,30 +112,22 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="what transfers take longer in steps")
     parser.add_argument("--alone", type=float, help="seconds of latency that pieces told")
     arguments = parser.parse_args()
-    tasks, terms = steps_of(arguments.folder), dict(TERMS)
+    tasks, terms = pieces_of(arguments.folder), dict(TERMS)
     if arguments.fit:
-        others = [
-            one
-            for steps, found in tasks.values()
-            for one, f in zip(steps, found, strict=True)
-            if not f
-        ]
-        added = fit_latency(others)
+        added = fit_latency(
+            [Pieces(p.problem, p.devices[~f], p.seconds[~f]) for p, f in tasks.values()]
+        )
         terms[f"transfers {1e6 * added:.0f} us longer"] = partial(longer, added=added)
     if arguments.alone:
         terms["transfers as by themselves"] = partial(longer, added=-arguments.alone)
     print(f"| task | placements | {' | '.join(terms)} |\n|---|---|{'---|' * len(terms)}")
-    measured: list[Floats] = []
     judged: list[list[Floats]] = []
-    for name, (steps, _) in tasks.items():
-        measured.append(np.array([one.seconds for one in steps]))
-        simulators = [Simulator(change(steps[0].problem)) for change in terms.values()]
-        judged.append(
-            [np.array([s.run(one.devices).step_time for one in steps]) for s in simulators]
-        )
-        print(row(name, measured[-1], judged[-1]))
+    for name, (pieces, _) in tasks.items():
+        simulators = [Simulator(change(pieces.problem)) for change in terms.values()]
+        judged.append([simulator(pieces.devices).step_time for simulator in simulators])
+        print(row(name, pieces.seconds, judged[-1]))
     together = [np.concatenate(times) for times in zip(*judged, strict=True)]
-    every = np.concatenate(measured)
+    every = np.concatenate([pieces.seconds for pieces, _ in tasks.values()])
     searched = np.concatenate([found for _, found in tasks.values()])
     print(row("all", every, together))
     print(row("found by searches", every[searched], [times[searched] for times in together]))

@@ -270,7 +270,7 @@ def _run_pieces(
     for name, times in seconds.items():
         by_kind = {machine.devices[device].kind: one for device, one in times.items()}
         problem = Problem.create(replace(models[name].graph, seconds=by_kind), machine)
-        steps += measure_pieces(backend, problem, models[name].step)
+        steps.append(measure_pieces(backend, problem, models[name].step))
     profile, words = in_the_midst(profile, steps)
     print(f"models in pieces: {words}", flush=True)
     return profile

@@ -64,7 +64,7 @@ class SlowLinks(Backend):
 def measured(latency, tmp_path):
     here = problem()
     step = Step(tmp_path / "step.pb", here.graph.op_names)
-    return measure_pieces(SlowLinks(latency), here, step)
+    return [measure_pieces(SlowLinks(latency), here, step)]
 
 
 @pytest.mark.parametrize("added", [1e-5, 7e-5])
@@ -117,7 +117,7 @@ def test_pieces_are_whole_classes_of_which_none_lies_where_it_cannot_run():
         assert few == pytest.approx(runs.sum() / every, abs=10)
 
 
-def test_two_servers_are_a_pair_as_well(tmp_path):
+def test_two_servers_are_a_pair_as_well():
     """Without a GPU, pieces lie on two CPUs, and all links between CPUs take longer."""
     two, gpus = problem().machine.with_gpus(0), problem().machine
     cpus = replace(two, devices=(*two.devices, replace(two.devices[0], name="cpu:1")))

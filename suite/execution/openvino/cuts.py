@@ -10,13 +10,12 @@ from scipy.optimize import nnls
 
 from suite.core.arrays import Floats, Ints
 from suite.core.graph import OpGraph
-from suite.execution.measurement import Backend, Step, Timing
+from suite.execution.measurement import Backend, Step
 from suite.execution.profiling.links import Fit
-from suite.execution.profiling.run_step import run_step
+from suite.execution.profiling.run_step import time_step
 
 RUNS = (2, 3, 5, 9, 17, 33)
 """Into how many runs of operations, in topological order, a network is cut."""
-_TIMING = Timing(steps=15, discarded=5, traced=0, timeout=600)
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,9 @@ def measure_cuts(
     for runs in RUNS:
         for turn in (list(seconds), list(seconds)[::-1]):
             devices = np.array(turn)[(np.arange(graph.n_ops) * runs // graph.n_ops) % 2]
-            result = run_step(backend, step, devices, _TIMING, graph.name)
+            taken = time_step(backend, step, devices, graph.name)
             computing = sum(float(one[devices == d].sum()) for d, one in seconds.items())
-            assert result.step_time is not None, "more steps are timed than discarded"
-            cuts.append(Cut(result.step_time, computing, *_sent(graph, devices)))
+            cuts.append(Cut(taken, computing, *_sent(graph, devices)))
     return cuts
 
 

@@ -15,41 +15,43 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from suite.core.arrays import Ints
+from suite.core.arrays import Floats, Ints
 from suite.core.machine import Machine
 from suite.core.problem import Problem
-from suite.execution.measurement import Backend, Step, Timing
+from suite.execution.measurement import Backend, Step
 from suite.execution.profiling.profiler import HostProfile
-from suite.execution.profiling.run_step import run_step
+from suite.execution.profiling.run_step import time_step
 from suite.simulator.compiled.judge import Simulator
 
 SHAPES = ((10, 2), (1, 10))
-"""Of runs of so many colocation classes, in topological order, every so-many-th lies elsewhere:
-devices that compute by turns, and one that asks another for little, but often."""
+"""(colocation classes in a run, in topological order; of how many runs one lies elsewhere): devices
+that compute by turns, and one that asks another for little, but often."""
 LONGEST = 3e-3
 """Seconds that a transfer can be found to take more than by itself."""
-_TIMING = Timing(steps=15, discarded=5, traced=0, timeout=600)
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """A step in pieces, on two devices."""
+    """Steps of one problem in pieces."""
 
     problem: Problem
     devices: Ints
-    """int32[ops]."""
-    seconds: float
-    """Of the step, as measured."""
+    """int32[steps, ops]."""
+    seconds: Floats
+    """float64[steps], as measured."""
+
+    def simulated(self, added: float) -> Floats:
+        """float64[steps]: seconds where transfers take ``added`` seconds longer."""
+        machine = slowed(self.problem.machine, added)
+        scores = Simulator(replace(self.problem, machine=machine))(self.devices)
+        return scores.step_time
 
 
-def measure_pieces(backend: Backend, problem: Problem, step: Step) -> list[Pieces]:
+def measure_pieces(backend: Backend, problem: Problem, step: Step) -> Pieces:
     """Run a step in pieces on :func:`two_devices`; InputError where a run fails."""
-    found = []
-    for devices in in_pieces(problem):
-        result = run_step(backend, step, devices, _TIMING, problem.graph.name)
-        assert result.step_time is not None, "more steps are timed than discarded"
-        found.append(Pieces(problem, devices, result.step_time))
-    return found
+    devices = np.array(list(in_pieces(problem)))
+    seconds = [time_step(backend, step, one, problem.graph.name) for one in devices]
+    return Pieces(problem, devices, np.array(seconds))
 
 
 def in_the_midst(profile: HostProfile, steps: Sequence[Pieces]) -> tuple[HostProfile, str]:
@@ -83,9 +85,8 @@ def alike(machine: Machine, source: int, target: int) -> bool:
 def in_pieces(problem: Problem) -> Iterator[Ints]:
     """Placements of a step in pieces, int32[ops]; what a GPU cannot run stays on the CPU."""
     graph, (one, other) = problem.graph, two_devices(problem.machine)
-    _, first = np.unique(graph.colocation, return_index=True)
-    rank = np.empty(graph.n_classes, np.int64)
-    rank[np.argsort(first)] = np.arange(graph.n_classes)
+    offsets, ops = graph.classes
+    rank = np.argsort(np.argsort(ops[offsets[:-1]]))
     for length, every in SHAPES:
         elsewhere = rank // length % every == every // 2
         for most, rest in ((one, other), (other, one)):
@@ -107,11 +108,8 @@ def fit_latency(steps: Sequence[Pieces]) -> float:
 
 def mean_error(steps: Sequence[Pieces], added: float) -> float:
     """By which factor simulated steps are off on average, as its logarithm."""
-    errors = []
-    for one in steps:
-        problem = replace(one.problem, machine=slowed(one.problem.machine, added))
-        errors.append(np.log(Simulator(problem).run(one.devices).step_time / one.seconds))
-    return float(np.abs(errors).mean())
+    factors = [pieces.simulated(added) / pieces.seconds for pieces in steps]
+    return float(np.abs(np.log(np.concatenate(factors))).mean())
 
 
 def slowed(machine: Machine, added: float) -> Machine:

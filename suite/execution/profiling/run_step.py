@@ -6,6 +6,8 @@ from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 
+_UNTRACED = Timing(steps=15, discarded=5, traced=0, timeout=600)
+
 
 def run_step(
     backend: Backend, step: Step, devices: Ints, timing: Timing, name: str = ""
@@ -19,3 +21,10 @@ def run_step(
         what = f"profiling {name}".strip()
         raise InputError(f"{what} failed ({result.status}): {result.reason}")
     return result
+
+
+def time_step(backend: Backend, step: Step, devices: Ints, name: str) -> float:
+    """Seconds of a step of model ``name``, untraced, as placed; InputError when it fails."""
+    step_time = run_step(backend, step, devices, _UNTRACED, name).step_time
+    assert step_time is not None, "more steps are timed than discarded"
+    return step_time
