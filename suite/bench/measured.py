@@ -43,7 +43,7 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
         "busy": _busy(result, names),
         "oom": [],
         "placement_hash": placement.hash,
-        "simulated": {name: simulated[name] for name in kept},
+        "simulated": {"semantics": job.semantics} | {name: simulated[name] for name in kept},
         **_of_openvino(result, names),
     }
 

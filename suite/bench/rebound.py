@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.bench.judge import bound_of, is_bounded
 from suite.bench.record import Record
-from suite.bench.recorded import each_record, recorded_problem
+from suite.bench.recorded import each_record, recorded_problem, recorded_semantics
 from suite.formats.json_file import write_json
 
 
@@ -27,7 +27,8 @@ def _has_bound(record: Record) -> bool:
 
 
 def _bounded_again(record: Record, path: Path) -> str:
-    bound = bound_of(recorded_problem(record, path), record["semantics"])
+    problem = recorded_problem(record, path)
+    bound = bound_of(problem, recorded_semantics(record, problem))
     now = {"lower_bound": bound.seconds, "bound_kind": bound.kind}
     if record | now == record:
         return "same"

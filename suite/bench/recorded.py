@@ -12,7 +12,9 @@ from suite.bench.record import Record, read_record, records_below
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.core.uncertainty import Judging
+from suite.formats.measured_costs import kept_machine
 from suite.search.registry import placer_class
+from suite.simulator.judges import own_semantics
 
 Outcome = Callable[[Record, Path], str]
 """Looks at a record, perhaps writes it anew, and says what came of it; or raises InputError."""
@@ -40,17 +42,39 @@ def has_placement(record: Record) -> bool:
     return record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR
 
 
+def was_simulated(record: Record) -> bool:
+    """Whether a record says what the simulator makes of its placement, run for real or not."""
+    return has_placement(record) or (record["status"] in ("ok", "oom") and "simulated" in record)
+
+
 def recorded_problem(record: Record, path: Path) -> Problem:
-    """The problem of the record at ``path``; InputError if it names none or it has changed."""
+    """The problem of the record at ``path``; InputError if it names none or it has changed.
+
+    A machine that was kept beside the records is that of the record, whether this host knows
+    another by its name or none.
+    """
     try:
         cell, graph = record["cell"], record["graph"]["fingerprint"]
         file = _graph_file(record, path)
-        problem = make_problem(cell["task"], cell["machine"], cell["gpus"], file)
+        kept = kept_machine(path.absolute().parents[3])
+        machine = str(kept) if kept.exists() else cell["machine"]
+        problem = make_problem(cell["task"], machine, cell["gpus"], file)
     except (KeyError, TypeError, IndexError):
         raise InputError(f"{path} does not name its problem; run the cell again") from None
     if problem.graph.fingerprint != graph:
         raise InputError("the graph is another one now (model, TensorFlow or capture have changed)")
     return problem
+
+
+def recorded_semantics(record: Record, problem: Problem) -> str:
+    """By which semantics a record's placement was simulated.
+
+    Of a real run its ``simulated`` says so; where it does not, it was by the machine's own.
+    """
+    if record.get("backend") == SIMULATOR:
+        return str(record["semantics"])
+    named = record.get("simulated", {}).get("semantics")
+    return str(named or own_semantics(problem.machine).name)
 
 
 def recorded_job(record: Record, path: Path) -> Job:

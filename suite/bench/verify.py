@@ -8,18 +8,21 @@ from pathlib import Path
 
 from suite.bench.judge import judged
 from suite.bench.record import Record, read_devices
-from suite.bench.recorded import each_record, has_placement, recorded_problem
+from suite.bench.recorded import each_record, recorded_problem, recorded_semantics, was_simulated
 from suite.core.placement import Placement
 from suite.formats.json_file import write_json
+
+OTHER_PLACEMENT = "the placement beside it is not the recorded one"
 
 
 def verify(results: Path) -> Iterator[tuple[Path, str]]:
     """Yield every record with a placement and what differs ("" where every bit agrees).
 
+    Of placements that ran for real that is what the record says of them under ``simulated``.
     ``results`` is a folder with records somewhere below it, or one record. A file that is no whole
     record differs too. ``under_semantics`` may lack semantics: see :func:`rescore`.
     """
-    yield from each_record(results, has_placement, difference)
+    yield from each_record(results, was_simulated, difference)
 
 
 def difference(record: Record, path: Path) -> str:
@@ -30,35 +33,52 @@ def difference(record: Record, path: Path) -> str:
 def rescore(results: Path) -> Iterator[tuple[Path, str]]:
     """Add to records how their placements fare under every semantics, where they do not say.
 
-    Yields every record with a placement and ``added``, ``there``, or why it is left as it is: it
-    does not :func:`verify`. Nothing else in a record changes.
+    Records of placements that ran for real get what today's simulator says of them. Yields every
+    record with a placement and ``changed``, ``same``, or why it is left as it is: it does not
+    :func:`verify`. Nothing else in a record changes.
     """
-    yield from each_record(results, has_placement, _rescored)
+    yield from each_record(results, was_simulated, _rescored)
 
 
 def _rescored(record: Record, path: Path) -> str:
     again = _judged_again(record, path)
     wrong = _difference(record, again)
-    if wrong or record.get("under_semantics") == again["under_semantics"]:
-        return wrong or "there"
-    write_json(record | {"under_semantics": again["under_semantics"]}, path)
-    return "added"
+    if "simulated" in record:
+        # What else is in a record of `placebench fidelity` needs the trace, which is not kept.
+        if not wrong or wrong == OTHER_PLACEMENT or "breakdown" in record:
+            return wrong or "same"
+        now = {"simulated": record["simulated"] | _known(again, record["simulated"])}
+    else:
+        now = {"under_semantics": again["under_semantics"]}
+        if wrong or record | now == record:
+            return wrong or "same"
+    write_json(record | now, path)
+    return "changed"
 
 
 def _judged_again(record: Record, path: Path) -> Record:
     problem = recorded_problem(record, path)
     placement = Placement.of(problem, read_devices(path))
-    again: Record = json.loads(json.dumps(judged(problem, placement, record["semantics"])))
+    semantics = recorded_semantics(record, problem)
+    again: Record = json.loads(json.dumps(judged(problem, placement, semantics)))
     return again
 
 
 def _difference(record: Record, again: Record) -> str:
     if again["placement_hash"] != record["placement_hash"]:
-        return "the placement beside it is not the recorded one"
-    scored = record.get("under_semantics", {})
-    known = {name: again["under_semantics"].get(name) for name in scored}
-    record, again = record | {"under_semantics": scored}, again | {"under_semantics": known}
-    wrong = [name for name in again if again[name] != record.get(name)]
+        return OTHER_PLACEMENT
+    if "simulated" in record:
+        said, again = record["simulated"], _known(again, record["simulated"])
+    else:
+        scored = record.get("under_semantics", {})
+        known = {name: again["under_semantics"].get(name) for name in scored}
+        said, again = record | {"under_semantics": scored}, again | {"under_semantics": known}
+    wrong = [name for name in again if again[name] != said.get(name)]
     if "step_time" in wrong:
-        return f"step_time is {again['step_time']}, recorded {record['step_time']}"
+        return f"step_time is {again['step_time']}, recorded {said['step_time']}"
     return f"simulated again, {', '.join(wrong)} differ" if wrong else ""
+
+
+def _known(again: Record, simulated: Record) -> Record:
+    """Of what a simulation says that which a record of a real run keeps."""
+    return {name: again[name] for name in simulated if name in again and name != "semantics"}

@@ -1,4 +1,4 @@
-"""placebench rescore: recorded placements under every semantics."""
+"""placebench rescore: what today's simulator says of recorded placements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def add(parsers: Subparsers) -> None:
         parsers,
         "rescore",
         "Simulate recorded placements under every semantics (docs/simulator.md) where their"
-        " records, made by earlier versions, do not say how they fare. Nothing else changes.",
+        " records, made by earlier versions, do not say how they fare, and those that ran for real"
+        " anew, where simulations have changed since. Nothing else changes.",
         "  placebench rescore\n  placebench rescore results/quick",
     )
     parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
@@ -25,11 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what is left as it is; 1 when something is."""
     from suite.bench.verify import rescore
 
-    counts = counted(rescore(arguments.results), "added", "there")
+    counts = counted(rescore(arguments.results), "changed", "same")
     if not counts:
         raise InputError(f"no records with placements below {arguments.results}; run bench first")
-    added, there, left = (counts[outcome] for outcome in ("added", "there", "left"))
-    print(
-        f"{added} records scored under every semantics, {there} had been, {left} left as they are"
-    )
+    changed, same, left = (counts[outcome] for outcome in ("changed", "same", "left"))
+    print(f"{changed} records scored anew, {same} had the same scores, {left} left as they are")
     return 1 if left else 0

@@ -110,16 +110,21 @@ def write_op_times(
     return path
 
 
+def kept_machine(folder: Path) -> Path:
+    """Where a folder of records keeps the machine that they were made with."""
+    return folder / "machine.toml"
+
+
 def keep_machine(name_or_path: str | Path, folder: Path) -> None:
     """Copy a machine of this host, and its measured times, beside the records made with it.
 
-    ``folder/machine.toml`` is then a machine that simulates the same anywhere. Machines that come
-    with placebench are not copied.
+    :func:`kept_machine` is then a machine that simulates the same anywhere. Machines that come with
+    placebench are not copied.
     """
     path = machine_path(name_or_path)
     if path.parent == MACHINES:
         return
-    _copy(path, folder / "machine.toml")
+    _copy(path, kept_machine(folder))
     times = load_machine(path).op_times
     for file in sorted(times.glob("*.npz")) if times is not None else ():
         _copy(file, folder / file.parent.name / file.name)

@@ -31,6 +31,28 @@ def test_a_grid_is_run_for_real(folder):
     assert measured["virtual"] is False
     assert (folder / "r/mine@cluster/pair/machine.toml").read_text() == MACHINE
     assert "0 to run" in bench(folder, "--backend", "cluster", "--expose").stdout
+    beside_records_of_a_host_that_is_gone(folder, paths["mine@cluster"])
+
+
+def beside_records_of_a_host_that_is_gone(folder, path):
+    """What ran for real is simulated again on the machine kept beside it."""
+    (folder / "cache/machines/pair.toml").unlink()
+    real = folder / "r/mine@cluster"
+    assert run(folder, "verify", str(real)).stdout.strip() == "2 records checked, 0 differ"
+    record = json.loads(path.read_text())
+    right = record["simulated"]
+    older = right | {"step_time": 2 * right["step_time"]}
+    path.write_text(json.dumps(record | {"simulated": older, "lower_bound": 1e-9}))
+    differs = run(folder, "verify", str(real))
+    assert differs.returncode == 1
+    assert f"{path}: step_time is {right['step_time']}, recorded {older['step_time']}" in (
+        differs.stdout
+    )
+    scored = "1 records scored anew, 1 had the same scores, 0 left as they are"
+    assert run(folder, "rescore", str(real)).stdout.strip() == scored
+    bounded = "1 records bounded anew, 2 had the same bound, 0 left as they are"
+    assert run(folder, "rebound", str(real)).stdout.strip() == bounded
+    assert json.loads(path.read_text()) == record
 
 
 HELD = """

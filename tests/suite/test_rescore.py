@@ -72,12 +72,12 @@ def test_rescore_adds_what_older_records_lack(grid, tmp_path, capsys):
         path.write_text(json.dumps(old | ({"under_semantics": kept} if kept else {})))
     assert main(["verify", str(results)]) == 0
     assert main(["rescore", str(results)]) == 0
-    assert "2 records scored under every semantics, 0 had been" in capsys.readouterr().out
+    assert "2 records scored anew, 0 had the same scores" in capsys.readouterr().out
     assert {path: json.loads(path.read_bytes()) for path in whole} == {
         path: json.loads(content) for path, content in whole.items()
     }
     assert main(["rescore", str(results)]) == 0
-    assert "0 records scored under every semantics, 2 had been" in capsys.readouterr().out
+    assert "0 records scored anew, 2 had the same scores" in capsys.readouterr().out
 
 
 def test_rescore_leaves_records_that_do_not_verify(grid, tmp_path, capsys):
