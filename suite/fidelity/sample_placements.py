@@ -114,24 +114,28 @@ def _singles(problem: Problem) -> Iterator[Ints]:
 
 def contiguous(problem: Problem, rng: np.random.Generator, number: int) -> Ints:
     """Cut the topological order, by work, into two to four runs on devices in random order."""
-    classes, work = problem.graph.colocation, problem.seconds.min(axis=1)
+    work = problem.seconds.min(axis=1)
     pieces = 2 + number % 3
     done = np.cumsum(work) / work.sum()
     run_of = np.searchsorted(np.sort(rng.random(pieces - 1)), done)
     devices = rng.permutation(problem.machine.n_devices)
     on = devices[np.arange(pieces) % len(devices)]
-    _, leaders = np.unique(classes, return_index=True)
-    return _allowed(problem, on[run_of[leaders]])
+    return _allowed(problem, on[run_of[_leaders(problem)]])
 
 
 def random(problem: Problem, rng: np.random.Generator, number: int) -> Ints:
     """Move a share of the classes of a contiguous placement to random devices."""
     devices = contiguous(problem, rng, number)
-    _, leaders = np.unique(problem.graph.colocation, return_index=True)
-    on = devices[leaders].astype(np.int64)
+    on = devices[_leaders(problem)].astype(np.int64)
     moved = rng.random(len(on)) < MOVED[number % len(MOVED)]
     on[moved] = rng.integers(problem.machine.n_devices, size=int(moved.sum()))
     return _allowed(problem, on)
+
+
+def _leaders(problem: Problem) -> Ints:
+    """The first operation of each class, int32[n_classes]."""
+    offsets, ops = problem.graph.classes
+    return ops[offsets[:-1]]
 
 
 def _allowed(problem: Problem, classes: Ints) -> Ints:
