@@ -43,12 +43,12 @@ def compiled_folder() -> Path:
 
 
 def kernel(function: Compiled) -> Compiled:
-    """Compile a function and keep it on disk."""
-    return _kept(function, {"pipeline_class": FieldsOnceCompiler})
+    """Compile a function and keep it on disk; other threads run while it does."""
+    return _kept(function, {"nogil": True, "pipeline_class": FieldsOnceCompiler})
 
 
 def lean_kernel(function: Compiled, variant: str = "") -> Compiled:
-    """As :func:`kernel`, for what allocates nothing; other threads run meanwhile.
+    """As :func:`kernel`, for what allocates nothing.
 
     Without allocations, numba's reference counting can go: with it, every access to an array of a
     named tuple counts, and a simulated step takes 30 times as long. Nor may an index in a variable
