@@ -1,17 +1,21 @@
-"""Annealing that first places whole modules of the graph, and then anneals the best of these.
+"""Annealing, of which a part starts from placements of whole modules, which are searched for first.
 
 Not from a paper; multilevel search. A placement by modules is judged as any other, so that what is
-found for a few dozen of them, mostly layers, holds for tens of thousands of operations.
+found for a few dozen of them, mostly layers, holds for tens of thousands of operations. That helps
+where layers are to be spread over many devices, and misleads where the best placement cuts through
+them (docs/baselines.md), so that the rest of the budget is annealing as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from baselines.annealing import Annealing
 from baselines.local_search.module_placements import Laid, ModulePlacements
+from baselines.local_search.walk import Walk
 from baselines.local_search.walks import Start, Walks
 from suite.core.errors import InputError
 from suite.core.problem import Problem
@@ -26,47 +30,63 @@ Climber = tuple[float, Laid]
 
 @dataclass(frozen=True)
 class CoarseToFine(Annealing):
-    """Annealing from the best placements of whole modules, which are searched for first."""
+    """Annealing, half of it from the best placements of whole modules."""
 
-    layouts: int = 0
-    """Layouts that are drawn as ``annealing`` draws them: none, since modules are placed."""
-    hosted: float = 0.2
-    """Share of the placements drawn in which the host takes over what a cut gives it; others come
-    to that, or leave it, as they climb."""
-    walks: int = 4
-    """Walks of the first round at most, one for each 125 evaluations."""
-    coarse: float = 0.25
-    """Share of the budget for placing modules."""
+    modular: float = 0.5
+    """Share of the budget for placing modules and annealing the best of these placements."""
+    coarse: float = 0.35
+    """Share of that for placing modules."""
     climbers: int = 16
     """Placements of modules that climb, from the fastest of those that are drawn; after each round
     the better half goes on."""
+    fine: int = 4
+    """Walks that start from the best of these."""
 
     def __post_init__(self) -> None:
-        """Refuse what ``annealing`` refuses, no climbers and a share that is none (InputError)."""
+        """Refuse counts below one, shares that are none, what annealing refuses (InputError)."""
         super().__post_init__()
-        if self.climbers < 1:
-            raise InputError(f"climbers is {self.climbers}; give >= 1")
-        if not 0 < self.coarse < 1:
-            raise InputError(f"coarse is {self.coarse}; give a share, above 0 and below 1")
+        for name in ("climbers", "fine"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; give >= 1")
+        for name in ("modular", "coarse"):
+            if not 0 < getattr(self, name) < 1:
+                given = getattr(self, name)
+                raise InputError(f"{name} is {given}; give a share, above 0 and below 1")
 
     def walks_of(self, problem: Problem, search: Search) -> Walks:
-        """Walks that start from modules. NativeCrash when METIS fails at the groups."""
-        return FineWalks(self, problem, search)
+        """Walks, some from modules. NativeCrash when METIS fails at the groups."""
+        return ModularWalks(self, problem, search)
 
 
-class FineWalks(Walks):
-    """Walks that start from the best placements of modules."""
+class ModularWalks(Walks):
+    """Walks of which some start from the best placements of modules."""
 
     settings: CoarseToFine
+    part = 1.0
+    """Share of the budget for the walks at hand."""
 
-    def _judged(self) -> list[list[Start]]:
-        """Judge the answers of placers, and search over placements of modules."""
-        answers = [start for kind in super()._judged() for start in kind]
-        if self.layouts is None:
-            return [answers]
-        modules = ModulePlacements(self.problem, self.layouts.structure, self.settings.hosted)
+    def anneal(self, starts: list[Start]) -> None:
+        """Walk from each of these starts, and then from placements of modules.
+
+        Raises BudgetExhausted when the search's seconds are over.
+        """
+        left, structure = 1 - self._spent(), self.layouts.structure if self.layouts else None
+        self.part = left * (1 - self.settings.modular) if structure else 1.0
+        super().anneal(starts)
+        if structure is None:
+            return
+        modules = ModulePlacements(self.problem, structure, self.settings.hosted)
+        found = self._placed(modules, left * self.settings.modular * self.settings.coarse)
+        self.part = 1 - self._spent()
+        super().anneal(found[: self.settings.fine])
+
+    def _in_turn(self, walks: Sequence[Walk], share: float) -> None:
+        """Let the walks make one step after the other, for this share of their part."""
+        super()._in_turn(walks, share * self.part)
+
+    def _placed(self, modules: ModulePlacements, share: float) -> list[Start]:
+        """Search over placements of modules for a share of the budget: the fastest come first."""
         begun = self._spent()
-        share = self.settings.coarse * (1 - begun)
         going = self._drawn(modules, begun + DRAWN * share)
         rounds, ended = len(going).bit_length(), list[Climber]()
         for number in range(rounds):
@@ -75,7 +95,7 @@ class FineWalks(Walks):
             going.sort(key=_cost)
             half = max(1, len(going) // 2)
             going, ended = going[:half], ended + going[half:]
-        return [answers + [(cost, row) for cost, (_, row) in going + ended]]
+        return [(cost, row) for cost, (_, row) in sorted(going + ended, key=_cost)]
 
     def _drawn(self, modules: ModulePlacements, until: float) -> list[Climber]:
         """Draw placements of modules until that share of the budget is spent; the fastest."""
@@ -104,10 +124,6 @@ class FineWalks(Walks):
         """What placements of modules cost; exact up to ``within``."""
         costs = self._costs(np.stack([row for _, row in laid]), within).tolist()
         return list(zip(costs, laid, strict=True))
-
-    def _each(self, judged: int) -> float:
-        """Seconds for each evaluation: far more were judged than are kept."""
-        return super()._each(max(judged, self.search.evaluations))
 
 
 def _cost(climber: Climber) -> float:

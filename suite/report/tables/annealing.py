@@ -46,7 +46,8 @@ placements. Annealing with its layouts, its host that takes over small operation
 repeated structure of a graph, its crossover and its settling is ours:
 [docs/baselines.md](../docs/baselines.md) has what they are."""
 EQUAL_LEAD = """\
-Median over seeds, their interval or range [1]. `Before` is annealing without them."""
+Median over seeds, their interval or range [1]. `Before` is annealing without them, `coarse to fine`
+annealing that places whole modules first."""
 PARTS_LEAD = """\
 Step time without a part over that with all of them, after 1,000 placements: above 1 the part
 helps; in square brackets the interval [2], bold where it leaves out 1. The last column is the
@@ -71,6 +72,7 @@ COLUMNS = (
     _Column("restarts of METIS, 1,000", EQUAL, "restarts", 1000),
     _Column("annealing, 4,000", EQUAL, WHOLE, 4000),
     _Column("before, 4,000", EQUAL, "before", 4000),
+    _Column("coarse to fine, 4,000", EQUAL, "coarse_to_fine", 4000),
     _Column("HDP, tuned, 4,000", EQUAL, "hdp_tuned", 4000),
 )
 
