@@ -117,16 +117,15 @@ def test_six_operations_are_placed_best(seed: int) -> None:
     assert (again.best_time, again.history[-1][0]) == (search.best_time, search.history[-1][0])
 
 
-@pytest.mark.parametrize("evaluations", [1, 2, 9, 200])
+@pytest.mark.parametrize("evaluations", [9, 200])
 def test_a_budget_is_kept_and_what_does_not_fit_is_left_alone(evaluations: int) -> None:
     # A single GPU holds 3,000 of the 6,000 bytes of variables, and is the faster for one chain.
     problem = six_ops(gpu="5 kB")
     search = Search(problem, Simulator(problem), 0, max_evaluations=evaluations)
     CoarseToFine().place(problem, search)
     assert 1 <= search.evaluations <= evaluations
-    if evaluations > 9:
-        assert search.best is not None
-        assert not Simulator(problem).run(search.best.devices).oom.any()
+    assert search.best is not None
+    assert not Simulator(problem).run(search.best.devices).oom.any()
 
 
 def test_half_of_the_budget_is_annealing_and_half_for_modules() -> None:
