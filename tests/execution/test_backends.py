@@ -111,12 +111,13 @@ def test_sessions_on_a_cluster_do_not_share_variables(small, alone, cluster):
 
 
 def test_tensors_cross_by_grpc(small, cluster):
-    result = cluster.measure(small.step, scattered(small.graph), QUICK)
-    labels = [
-        t
-        for n, t in zip(result.traces[0].names, result.traces[0].labels, strict=True)
-        if n == "RecvTensor"
-    ]
+    def received() -> list[str]:
+        trace = cluster.measure(small.step, scattered(small.graph), QUICK).traces[0]
+        named = zip(trace.names, trace.labels, strict=True)
+        return [label for name, label in named if name == "RecvTensor"]
+
+    # On a busy host a server may begin to log what it receives after the traced step has ended.
+    labels = next(found for _ in range(3) if (found := received()))
     assert any("task:0" in label and "task:1" in label for label in labels)
 
 
