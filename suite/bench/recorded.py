@@ -39,12 +39,13 @@ def each_record(
 
 def has_placement(record: Record) -> bool:
     """Whether a record is of a placement that the simulator judged."""
-    return record["status"] in ("ok", "oom") and record.get("backend") == SIMULATOR
+    return was_simulated(record) and record.get("backend") == SIMULATOR
 
 
 def was_simulated(record: Record) -> bool:
     """Whether a record says what the simulator makes of its placement, run for real or not."""
-    return has_placement(record) or (record["status"] in ("ok", "oom") and "simulated" in record)
+    simulated = record.get("backend") == SIMULATOR or "simulated" in record
+    return simulated and record["status"] in ("ok", "oom")
 
 
 def recorded_problem(record: Record, path: Path) -> Problem:

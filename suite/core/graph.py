@@ -153,6 +153,12 @@ class OpGraph:
         return csr(self.colocation, np.arange(self.n_ops), self.n_classes)
 
     @cached_property
+    def leaders(self) -> NDArray[np.int32]:
+        """int32[n_classes]: the first operation of each class."""
+        offsets, ops = self.classes
+        return ops[offsets[:-1]]
+
+    @cached_property
     def cpu_only(self) -> NDArray[np.int64]:
         """int64[...]: the operations that have no GPU kernel, in order."""
         return np.flatnonzero(~self.gpu_kernel)
@@ -160,8 +166,7 @@ class OpGraph:
     @cached_property
     def leader_of(self) -> NDArray[np.int32]:
         """int32[ops]: the first operation of each operation's class."""
-        offsets, ops = self.classes
-        return np.asarray(ops[offsets[:-1]][self.colocation], np.int32)
+        return np.asarray(self.leaders[self.colocation], np.int32)
 
     @cached_property
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

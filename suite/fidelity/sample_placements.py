@@ -120,22 +120,16 @@ def contiguous(problem: Problem, rng: np.random.Generator, number: int) -> Ints:
     run_of = np.searchsorted(np.sort(rng.random(pieces - 1)), done)
     devices = rng.permutation(problem.machine.n_devices)
     on = devices[np.arange(pieces) % len(devices)]
-    return _allowed(problem, on[run_of[_leaders(problem)]])
+    return _allowed(problem, on[run_of[problem.graph.leaders]])
 
 
 def random(problem: Problem, rng: np.random.Generator, number: int) -> Ints:
     """Move a share of the classes of a contiguous placement to random devices."""
     devices = contiguous(problem, rng, number)
-    on = devices[_leaders(problem)].astype(np.int64)
+    on = devices[problem.graph.leaders].astype(np.int64)
     moved = rng.random(len(on)) < MOVED[number % len(MOVED)]
     on[moved] = rng.integers(problem.machine.n_devices, size=int(moved.sum()))
     return _allowed(problem, on)
-
-
-def _leaders(problem: Problem) -> Ints:
-    """The first operation of each class, int32[n_classes]."""
-    offsets, ops = problem.graph.classes
-    return ops[offsets[:-1]]
 
 
 def _allowed(problem: Problem, classes: Ints) -> Ints:

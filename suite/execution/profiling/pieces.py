@@ -85,8 +85,7 @@ def alike(machine: Machine, source: int, target: int) -> bool:
 def in_pieces(problem: Problem) -> Iterator[Ints]:
     """Placements of a step in pieces, int32[ops]; what a GPU cannot run stays on the CPU."""
     graph, (one, other) = problem.graph, two_devices(problem.machine)
-    offsets, ops = graph.classes
-    rank = np.argsort(np.argsort(ops[offsets[:-1]]))
+    rank = np.argsort(np.argsort(graph.leaders))
     for length, every in SHAPES:
         elsewhere = rank // length % every == every // 2
         for most, rest in ((one, other), (other, one)):
