@@ -62,9 +62,25 @@ def longer(problem: Problem, added: float) -> Problem:
     return replace(problem, machine=slowed(problem.machine, added))
 
 
+def handed_on_and_longer(problem: Problem, added: float) -> Problem:
+    """Both."""
+    return longer(handed_on(problem), added)
+
+
 def stacked(problem: Problem) -> Problem:
     """The last operation that became ready first, as on a single thread."""
     return replace(problem, machine=replace(problem.machine, dispatch="stack"))
+
+
+def handed_on(problem: Problem) -> Problem:
+    """What is in host memory is handed on without a copy, where one process ran the steps."""
+    machine = problem.machine
+    return replace(problem, machine=replace(machine, one_process=machine.backend == "session"))
+
+
+def all_copied(problem: Problem) -> Problem:
+    """Every tensor is copied, whichever memory it is in."""
+    return replace(problem, machine=replace(problem.machine, one_process=False))
 
 
 FREE = {"send_overhead": 0.0, "receive_overhead": 0.0, "copy_bandwidth": math.inf}
@@ -75,6 +91,8 @@ TERMS: dict[str, Callable[[Problem], Problem]] = {
     "one of either": one_at_a_time,
     "transfers occupy nobody": lambda problem: linked(problem, **FREE),
     "last come, first served": stacked,
+    "all tensors copied": all_copied,
+    "host memory handed on": handed_on,
 }
 
 
@@ -114,10 +132,14 @@ def main() -> None:
     arguments = parser.parse_args()
     tasks, terms = pieces_of(arguments.folder), dict(TERMS)
     if arguments.fit:
-        added = fit_latency(
-            [Pieces(p.problem, p.devices[~f], p.seconds[~f]) for p, f in tasks.values()]
-        )
-        terms[f"transfers {1e6 * added:.0f} us longer"] = partial(longer, added=added)
+        for words, change in (("", longer), ("that, and ", handed_on_and_longer)):
+            added = fit_latency(
+                [
+                    Pieces(change(p.problem, 0.0), p.devices[~found], p.seconds[~found])
+                    for p, found in tasks.values()
+                ]
+            )
+            terms[f"{words}transfers {1e6 * added:.0f} us longer"] = partial(change, added=added)
     if arguments.alone:
         terms["transfers as by themselves"] = partial(longer, added=-arguments.alone)
     print(f"| task | placements | {' | '.join(terms)} |\n|---|---|{'---|' * len(terms)}")

@@ -18,7 +18,7 @@ def graphs(draw, max_ops=9):
     """DAGs with colocation, control edges, empty and unread tensors, aliases, ties in time."""
     n = draw(st.integers(1, max_ops))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    producer, consumers, size, alias = [], [], [], []
+    producer, consumers, size, alias, in_host = [], [], [], [], []
     for op in range(n):
         for _ in range(rng.integers(0, 4)):
             tensor = len(producer)
@@ -26,6 +26,7 @@ def graphs(draw, max_ops=9):
             mine = [t for t, o in consumers if o == op]
             producer.append(op)
             size.append(int(rng.choice([0, 0, 1, 10, 1000, 12345])))
+            in_host.append(rng.random() < 0.2)
             alias.append(int(rng.choice(mine)) if mine and rng.random() < 0.4 else -1)
             consumers += [(tensor, int(o)) for o in readers]
     labels = [str(k) if k < 3 else None for k in rng.integers(0, 9, n)]
@@ -41,6 +42,7 @@ def graphs(draw, max_ops=9):
         gpu_kernel=rng.random(n) < 0.9,
         tensor_bytes=size,
         alias_of=alias if alias else -1,
+        host_memory=in_host if in_host else False,
         seconds={k: rng.integers(1, 6, n) * tick for k in ("cpu", "gpu")},
     )
 
@@ -76,7 +78,9 @@ def machines(draw, min_gpus=0, max_gpus=4, in_turn=False):
         link |= {k: v for k in ("from", "to") if (v := draw(ends))}
         links.append(link)
     table = {"name": "random", "device": devices, "link": links}
-    return machine_from_table(table | {"dispatch": draw(st.sampled_from(DISPATCH))})
+    table["dispatch"] = draw(st.sampled_from(DISPATCH))
+    table["one_process"] = at_once and table["dispatch"] == "fifo" and draw(st.booleans())
+    return machine_from_table(table)
 
 
 @st.composite

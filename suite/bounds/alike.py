@@ -13,10 +13,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.arrays import Ints
+from suite.core.arrays import Floats, Ints
 from suite.core.machine import Machine
 from suite.core.problem import Problem
 from suite.simulator.durations import nanoseconds
+
+HANDED_ON = -1
+"""In place of its bytes: a tensor that crosses without a copy."""
+
+
+def bytes_moved(problem: Problem) -> NDArray[np.int64]:
+    """int64[tensors]: what a transfer of each moves, or HANDED_ON."""
+    graph = problem.graph
+    handed = problem.machine.one_process & graph.in_host_memory
+    return np.where(handed, HANDED_ON, graph.tensor_bytes).astype(np.int64)
+
+
+def least_time(latency: float, bandwidth: float, sizes: Ints) -> NDArray[np.int64]:
+    """int64[sizes]: nanoseconds on a free channel, of tensors as :func:`bytes_moved` has them."""
+    seconds: Floats = np.where(sizes == HANDED_ON, 0.0, latency + sizes / bandwidth)
+    return nanoseconds(seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +80,7 @@ class Alike:
     def transfers(self, sizes: Ints) -> NDArray[np.int64]:
         """int64[sizes, kinds, kinds]: least nanoseconds on a free channel, 0 within a kind.
 
+        ``sizes`` are those of :func:`bytes_moved`.
         From any device of the first to a given one of the second, or the other way round.
         """
         kinds = len(self.firsts)
@@ -72,7 +89,7 @@ class Alike:
         for (s, t), link in self.machine.link_of.items() if len(self.kind) > 1 else ():
             speeds.add((int(self.kind[s]), int(self.kind[t]), link.latency, link.bandwidth))
         for s, t, latency, bandwidth in sorted(speeds):
-            move[:, s, t] = np.minimum(move[:, s, t], nanoseconds(latency + sizes / bandwidth))
+            move[:, s, t] = np.minimum(move[:, s, t], least_time(latency, bandwidth, sizes))
         move[:, np.arange(kinds), np.arange(kinds)] = 0
         return move
 

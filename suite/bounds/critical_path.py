@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.alike import Alike
+from suite.bounds.alike import Alike, bytes_moved
 from suite.core.arrays import Ints
 from suite.core.compilation import kernel
 from suite.core.problem import Problem
@@ -29,7 +29,7 @@ def release_and_delivery(
     share a device; operations and transfers never wait for one another.
     """
     graph = problem.graph
-    sizes, size_of = np.unique(graph.tensor_bytes, return_inverse=True)
+    sizes, size_of = np.unique(bytes_moved(problem), return_inverse=True)
     move = (alike or Alike.apart(problem.machine)).transfers(sizes)
     sized, made, classes = size_of.reshape(-1), graph.producer, graph.colocation
     release = _release_times(*graph.inputs, sized, made, classes, durations, move)

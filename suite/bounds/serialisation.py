@@ -23,12 +23,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.alike import Alike
+from suite.bounds.alike import Alike, bytes_moved, least_time
 from suite.bounds.critical_path import NEVER, Nanoseconds, release_and_delivery
 from suite.bounds.serialisation_kernel import Costs, raised
 from suite.core.arrays import Bools, Ints, same_columns
 from suite.core.problem import Problem
-from suite.simulator.durations import nanoseconds
 
 
 def serial_release_and_delivery(
@@ -66,7 +65,7 @@ def _both_ways(
     counts = np.bincount(kind)
     others = ~np.diag(counts == 1)
     elsewhere = np.stack([np.where(row, here, NEVER).min(axis=1) for row in others], axis=1)
-    sizes, size_of = np.unique(graph.tensor_bytes, return_inverse=True)
+    sizes, size_of = np.unique(bytes_moved(problem), return_inverse=True)
     arrive, leave = _transfers(problem, sizes, kind)
     tensors, readers = graph.edges
     makers, rows = graph.producer[tensors], size_of.reshape(-1)[tensors]
@@ -100,7 +99,7 @@ def _transfers(
     links = problem.machine.link_of.items() if len(kind) > 1 else ()
     speeds = {(int(kind[s]), int(kind[t]), k.latency, k.bandwidth) for (s, t), k in links}
     for s, t, latency, bandwidth in sorted(speeds):
-        time = nanoseconds(latency + sizes / bandwidth)
+        time = least_time(latency, bandwidth, sizes)
         arrive[:, t] = np.minimum(arrive[:, t], time)
         leave[:, s] = np.minimum(leave[:, s], time)
     return arrive, leave

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from suite.core.graph import OpGraph
     from suite.core.machine import Machine
     from suite.execution.measurement import Backend, Step
+    from suite.execution.profiling.machine_file import Entries
     from suite.execution.profiling.profiler import HostProfile
 
 
@@ -160,6 +161,11 @@ def _profile(
     from suite.simulator.semantics import HETERO
 
     folder = arguments.output or profiles_folder()
+    rules: Entries = {"dispatch": "fifo", "backend": backend.name}
+    if backend.name == "openvino":
+        rules["semantics"] = HETERO.name
+    if backend.name == "session":
+        rules["one_process"] = True
     profile = _measure(arguments, machine, backend)
     for device, figures in zip(machine.devices, profile.devices, strict=True):
         print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")
@@ -170,11 +176,8 @@ def _profile(
     if backend.name == "openvino" and models and machine.gpus:
         profile = _cut_models(profile, backend, models, seconds)
     elif models and machine.n_devices > 1:
-        profile = _run_pieces(profile, backend, models, seconds)
+        profile = _run_pieces(profile, backend, models, seconds, rules)
     path: Path = folder / f"{arguments.name}.toml"
-    rules: dict[str, str | int | float] = {"dispatch": "fifo", "backend": backend.name}
-    if backend.name == "openvino":
-        rules["semantics"] = HETERO.name
     with atomic(path) as temporary:
         text = machine_toml(arguments.name, profile, _source(arguments), rules)
         temporary.write_text(text, encoding="utf-8")
@@ -260,13 +263,14 @@ def _run_pieces(
     backend: Backend,
     models: dict[str, Model],
     seconds: dict[str, dict[int, Floats]],
+    rules: Entries,
 ) -> HostProfile:
     """Take what transfers take in the midst of the models' steps."""
     from suite.core.problem import Problem
     from suite.execution.profiling.machine_file import machine_of
     from suite.execution.profiling.pieces import in_the_midst, measure_pieces
 
-    machine, steps = machine_of(profile), []
+    machine, steps = machine_of(profile, rules), []
     for name, times in seconds.items():
         by_kind = {machine.devices[device].kind: one for device, one in times.items()}
         problem = Problem.create(replace(models[name].graph, seconds=by_kind), machine)

@@ -93,7 +93,7 @@ def _run(arguments: argparse.Namespace, timing: Timing, folder: Path) -> int:
     placement = read_placement(arguments.placement, problem)
     step = step_of(loaded, backend, arguments.model, options_of(arguments), arguments.seed)
     COMPILE_TIME.announce(FIRST_USE)
-    line = timeline(problem, placement.devices)
+    line = timeline(problem, placement.devices).copies()
     _tell(f"starting backend {backend}: {', '.join(d.name for d in problem.machine.devices)}")
     cluster = arguments.cluster
     with make_backend(backend, problem.machine, cluster, expose=arguments.expose) as running:

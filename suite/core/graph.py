@@ -132,6 +132,11 @@ class OpGraph:
             metadata=metadata or {},
         )
 
+    @cached_property
+    def in_host_memory(self) -> Bools:
+        """bool[tensors]: what no GPU's memory ever holds: ``host_memory``, and control edges."""
+        return np.asarray(self.host_memory | (self.tensor_bytes == 0))
+
     @property
     def n_ops(self) -> int:
         """Number of operations."""

@@ -109,6 +109,9 @@ class Machine:
     backend: str = ""
     """What ran the steps that it was profiled by (:mod:`suite.execution.backends`), and so runs
     placements there unless another is asked for; empty: it is no profile."""
+    one_process: bool = False
+    """Whether one process has all devices, so that what TensorFlow keeps in host memory is handed
+    from one to another without a copy (:attr:`OpGraph.in_host_memory`)."""
 
     def __post_init__(self) -> None:
         """Refuse a machine without devices, with twins, or with a pair that no link serves."""
@@ -241,6 +244,8 @@ class Machine:
             later.append(["gap", *(link.held for _, link in links)])
         if self.parallel:
             later.append(["parallelism", *self.parallelism.tolist()])
+        if self.one_process:
+            later.append("one process")
         return digest([self.devices, links, efficiency, *later])
 
     @property

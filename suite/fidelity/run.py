@@ -64,7 +64,7 @@ def compare(
         mark = fingerprint(cell, one.placement.devices)
         record, _ = finished(cell.path(results), mark, code["digest"])
         if record is None:
-            line = timeline(problem, one.placement.devices, semantics=semantics)
+            line = timeline(problem, one.placement.devices, semantics=semantics).copies()
             measurement = backend.measure(step, one.placement.devices, timing)
             record = _record(cell, one, line, measurement)
             record |= {

@@ -70,7 +70,7 @@ def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
 def machine_from_table(table: Mapping[str, object], where: str = "machine") -> Machine:
     """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
     known = {"name", "source", "origin", "device", "link", "efficiency", "op_times", "dispatch"}
-    known |= {"semantics", "backend"}
+    known |= {"semantics", "backend", "one_process"}
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
     _origin(table, where)
@@ -86,6 +86,7 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
         source=str(table.get("source", "")),
         dispatch=str(table.get("dispatch", DISPATCH[0])),
         backend=str(table.get("backend", "")),
+        one_process=_yes_or_no(table, "one_process", where),
     )
     if "semantics" not in table:
         return machine
@@ -129,6 +130,13 @@ def _positive(table: Mapping[str, object], key: str, where: str, *, zero: bool =
     if math.isfinite(value) and (value > 0 or (zero and value == 0)):
         return value
     raise InputError(f"{where}: {key} is {table[key]!r}; give a number {'>=' if zero else '>'} 0")
+
+
+def _yes_or_no(table: Mapping[str, object], key: str, where: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise InputError(f"{where}: {key} is {value!r}; write true or false")
+    return value
 
 
 def as_number(value: object) -> float:

@@ -49,6 +49,7 @@ class _Step:
         ]
         self.running: list[int | None] = [None] * len(self.lane_device)
         self.computing, self.computing_since = [0] * n, [0] * n
+        self.handed = rules.of_machine and self.machine.one_process
         self.pipelined = rules.of_machine and self.machine.pipelined
         self.waiting: list[int] = []
         self.requests: list[tuple[int, int, list[int]]] = []
@@ -140,7 +141,7 @@ class _Step:
         if self.rules.trailing_latency:
             latency = max(self.machine.link_of[pair].latency for pair in self.pairs(number))
             self.after(round(1e9 * latency), TRAIL, number)
-        elif not self.rules.booked and not self.pipelined:
+        elif not self.rules.booked and not self.pipelined and not self.without_copy(number):
             self.hold(number, False)
         self.memory.arrived(tensor, source)
         self.deliver([tensor], targets, remote_ready=True)
@@ -197,7 +198,10 @@ class _Step:
             for lane in self.idle_lanes(device)[: len(queue)]:
                 self.start_operation(heapq.heappop(queue)[1], lane)
         for number in list(self.waiting):
-            if not any(self.held[c] for c in self.channels(number)):
+            if self.without_copy(number):
+                self.after(1, TRANSFER, number)
+                self.waiting.remove(number)
+            elif not any(self.held[c] for c in self.channels(number)):
                 self.start_transfer(number)
                 self.waiting.remove(number)
 
@@ -227,6 +231,10 @@ class _Step:
         size = self.placed.size[self.requests[number][0]]
         seconds = latency + size / min(link.bandwidth for link in links)
         return int(nanoseconds(np.array(seconds)))
+
+    def without_copy(self, number: int) -> bool:
+        """Whether a tensor is in host memory, and its new readers are of the same process."""
+        return self.handed and bool(self.graph.in_host_memory[self.requests[number][0]])
 
     def channels(self, number: int) -> list[int]:
         _, source, targets = self.requests[number]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,14 @@ class Timeline:
     sent: NDArray[np.int64]
     arrived: NDArray[np.int64]
     """int64[transfers]."""
+
+    def copies(self) -> Timeline:
+        """The same step without transfers that copy nothing, as within one process."""
+        if not self.problem.machine.one_process:
+            return self
+        copied = np.flatnonzero(~self.problem.graph.in_host_memory[self.tensor])
+        names = ("tensor", "source", "target", "requested", "sent", "arrived")
+        return replace(self, **{name: getattr(self, name)[copied] for name in names})
 
     def utilisation(self, bins: int) -> Floats:
         """float64[devices, bins]: the share of each equal part of the step a device computes."""

@@ -86,7 +86,7 @@ def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
     profile = HostProfile(machine, (figures,) * 3, links, 0.0, (0.1,) * 3, spreads)
     found, words = in_the_midst(profile, measured(LATENCY + 5e-5, tmp_path))
     assert words.startswith("50 us more a transfer; simulated 0.")
-    latencies = {pair: link.latency for pair, link in machine_of(found).link_of.items()}
+    latencies = {pair: link.latency for pair, link in machine_of(found, {}).link_of.items()}
     assert {pair for pair, one in latencies.items() if one > 6e-5} == {
         (0, 1),
         (0, 2),

@@ -48,9 +48,9 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
     return "\n".join(lines) + "\n"
 
 
-def machine_of(profile: HostProfile) -> Machine:
+def machine_of(profile: HostProfile, rules: Entries) -> Machine:
     """The machine itself, as it is known so far."""
-    return machine_from_table(tomllib.loads(machine_toml("profile", profile, "", {})))
+    return machine_from_table(tomllib.loads(machine_toml("profile", profile, "", rules)))
 
 
 def _device_entries(device: Device, figures: DeviceFigures) -> Entries:

@@ -13,7 +13,7 @@ from suite.core.compilation import inline, trailing_zeros
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
-from suite.simulator.compiled.rules import PIPELINED, WIDE
+from suite.simulator.compiled.rules import HANDED, PIPELINED, WIDE
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -33,11 +33,15 @@ def hold_time(links: FlatLinks, source: int, target: int, size: int) -> int:
 
 @inline
 def submit(flat: Layout, w: Work, totals: Totals, number: int, now: int) -> None:
-    """Start a new request, or let it wait behind those of its queue."""
+    """Start a new request, or let it wait behind those of its queue, unless it needs no channel."""
     line = flat.links.queue[w.source[number], w.target[number]]
     w.requested[number] = now
     w.following[number] = -1
-    if w.queue_head[line] >= 0:
+    if without_copy(flat, w, number):
+        w.started[number] = now
+        w.ended[number] = now + flat.links.shortest
+        push(flat, w, w.ended[number], len(w.running) + number)
+    elif w.queue_head[line] >= 0:
         w.following[w.queue_tail[line]] = number
         w.queue_tail[line] = number
     elif _can_start(flat.links, w, line):
@@ -46,6 +50,12 @@ def submit(flat: Layout, w: Work, totals: Totals, number: int, now: int) -> None
         w.queue_head[line] = number
         w.queue_tail[line] = number
         _mark(flat.links, w, line)
+
+
+@inline
+def without_copy(flat: Layout, w: Work, number: int) -> bool:
+    """Whether a tensor is in host memory, and its new readers are of the same process."""
+    return HANDED and flat.graph.in_host_memory[w.tensor[number]]
 
 
 @inline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suite.core.compilation import inline
 from suite.simulator.compiled.booked import book
-from suite.simulator.compiled.channels import let_go, serve, submit
+from suite.simulator.compiled.channels import let_go, serve, submit, without_copy
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.memory import allocate, allocate_outputs, free, leave, release
@@ -95,7 +95,8 @@ def end_transfer(
     source, target = w.source[number], w.target[number]
     line = flat.links.queue[source, target]
     edge = w.first_edge[number]
-    if not BOOKED and not PIPELINED and not (TRAILING and edge >= 0):
+    held = not BOOKED and not PIPELINED and not without_copy(flat, w, number)
+    if held and not (TRAILING and edge >= 0):
         let_go(flat.links, w, line)
     if TRAILING and edge >= 0:
         w.first_edge[number] = -1
@@ -114,7 +115,7 @@ def end_transfer(
             start_operation(flat, w, totals, device, now)
     else:
         start_operation(flat, w, totals, target, now)
-    if not BOOKED and not PIPELINED:
+    if held:
         serve(flat, w, totals, line, now)
     return requests
 

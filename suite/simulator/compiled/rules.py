@@ -21,6 +21,7 @@ DETAILED = False
 PAUSING = False
 LANES = False
 PIPELINED = False
+HANDED = False
 TIMED = False
 WIDE = False
 LONG = False
@@ -46,6 +47,8 @@ class Rules(NamedTuple):
     """Whether any device runs several operations at once."""
     pipelined: bool = False
     """Whether a channel may take a transfer before the one before it has arrived."""
+    handed: bool = False
+    """Whether what is in host memory is handed on without a copy."""
     timed: bool = False
     """Whether there are deadlines."""
     wide: bool = False
@@ -70,6 +73,7 @@ def rules_of(
         pausing=detailed or semantics.rest > 0,
         lanes=semantics.of_machine and machine.parallel,
         pipelined=semantics.of_machine and machine.pipelined,
+        handed=semantics.of_machine and machine.one_process,
         wide=wide,
         long=long,
     )

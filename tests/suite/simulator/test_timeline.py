@@ -77,7 +77,7 @@ def test_every_tensor_is_sent_once_to_each_device_that_needs_it(case):
 @settings(max_examples=150, deadline=None)
 @given(CASES)
 def test_channels_carry_one_transfer_at_a_time(case):
-    t = timeline(*case)
+    t = timeline(*case).copies()
     names, first, second = t.problem.machine.channels
     size = t.problem.graph.tensor_bytes[t.tensor]
     link_of = t.problem.machine.link_of
