@@ -1,9 +1,9 @@
-"""Annealing, of which a part starts from placements of whole modules, which are searched for first.
+"""Annealing twice, as it is and from placements of whole modules, and on from the better of both.
 
 Not from a paper; multilevel search. A placement by modules is judged as any other, so that what is
 found for a few dozen of them, mostly layers, holds for tens of thousands of operations. That helps
 where layers are to be spread over many devices, and misleads where the best placement cuts through
-them (docs/baselines.md), so that the rest of the budget is annealing as it is.
+them (docs/baselines.md): hence both, and half of the budget for whichever comes further.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from baselines.annealing import Annealing
 from baselines.local_search.module_placements import Laid, ModulePlacements
-from baselines.local_search.walk import Walk
+from baselines.local_search.walk import Classes, Walk
 from baselines.local_search.walks import Start, Walks
 from suite.core.errors import InputError
 from suite.core.problem import Problem
@@ -30,28 +30,30 @@ Climber = tuple[float, Laid]
 
 @dataclass(frozen=True)
 class CoarseToFine(Annealing):
-    """Annealing, half of it from the best placements of whole modules."""
+    """Annealing as it is, annealing from placements of modules, then on from the better."""
 
-    modular: float = 0.5
-    """Share of the budget for placing modules and annealing the best of these placements."""
+    each: float = 0.25
+    """Share of the budget for either; what is left is for the better of both."""
     coarse: float = 0.35
-    """Share of that for placing modules."""
+    """Share of the second's budget for placing modules."""
     climbers: int = 16
     """Placements of modules that climb, from the fastest of those that are drawn; after each round
     the better half goes on."""
     fine: int = 4
     """Walks that start from the best of these."""
+    further: int = 7
+    """Walks that go on from where those of the better ended, besides one from the other's best."""
 
     def __post_init__(self) -> None:
         """Refuse counts below one, shares that are none, what annealing refuses (InputError)."""
         super().__post_init__()
-        for name in ("climbers", "fine"):
+        for name in ("climbers", "fine", "further"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give >= 1")
-        for name in ("modular", "coarse"):
-            if not 0 < getattr(self, name) < 1:
+        for name, most in (("each", 0.5), ("coarse", 1)):
+            if not 0 < getattr(self, name) < most:
                 given = getattr(self, name)
-                raise InputError(f"{name} is {given}; give a share, above 0 and below 1")
+                raise InputError(f"{name} is {given}; give a share, above 0 and below {most}")
 
     def walks_of(self, problem: Problem, search: Search) -> Walks:
         """Walks, some from modules. NativeCrash when METIS fails at the groups."""
@@ -59,26 +61,44 @@ class CoarseToFine(Annealing):
 
 
 class ModularWalks(Walks):
-    """Walks of which some start from the best placements of modules."""
+    """Walks from the starts of annealing, from placements of modules, and on from the better."""
 
     settings: CoarseToFine
     part = 1.0
     """Share of the budget for the walks at hand."""
 
     def anneal(self, starts: list[Start]) -> None:
-        """Walk from each of these starts, and then from placements of modules.
+        """Walk from these starts, then from placements of modules, then on from the better ends.
 
         Raises BudgetExhausted when the search's seconds are over.
         """
-        left, structure = 1 - self._spent(), self.layouts.structure if self.layouts else None
-        self.part = left * (1 - self.settings.modular) if structure else 1.0
-        super().anneal(starts)
-        if structure is None:
+        if self.layouts is None:
+            super().anneal(starts)
             return
-        modules = ModulePlacements(self.problem, structure, self.settings.hosted)
-        found = self._placed(modules, left * self.settings.modular * self.settings.coarse)
-        self.part = 1 - self._spent()
-        super().anneal(found[: self.settings.fine])
+        settings, structure = self.settings, self.layouts.structure
+        each = (1 - self._spent()) * settings.each
+        plain = self._ends(starts, each)
+        begun, modules = self._spent(), ModulePlacements(self.problem, structure, settings.hosted)
+        placed = self._placed(modules, each * settings.coarse)
+        modular = self._ends(placed[: settings.fine], each - (self._spent() - begun))
+        better, other = sorted([plain, modular], key=lambda ends: ends[0][0])
+        self._ends([*better[: settings.further], other[0]], 1 - self._spent())
+
+    def _ends(self, starts: list[Start], part: float) -> list[Start]:
+        """Walk from these starts for this share of the budget: the walks' best, fastest first."""
+        self.part, self._walked = part, list[Walk]()
+        super().anneal(starts)
+        # Walks of a round go on in the next: who finds nothing more ends where it began.
+        ends = {walk.best.tobytes(): (walk.best_cost, walk.best) for walk in self._walked}
+        return sorted(ends.values(), key=lambda end: end[0])
+
+    def walk(
+        self, cost: float, row: Classes, others: Classes, heat: float, rng: np.random.Generator
+    ) -> Walk:
+        """One walk of this search, of which it is noted."""
+        walk = super().walk(cost, row, others, heat, rng)
+        self._walked.append(walk)
+        return walk
 
     def _in_turn(self, walks: Sequence[Walk], share: float) -> None:
         """Let the walks make one step after the other, for this share of their part."""
