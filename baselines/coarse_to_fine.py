@@ -1,9 +1,9 @@
-"""Annealing as it is, then from placements of whole modules, then on from where both ended.
+"""Annealing twice, as it is and from placements of whole modules, and on from the better of both.
 
 Not from a paper; multilevel search. A placement by modules is judged as any other, so that what is
 found for a few dozen of them, mostly layers, holds for tens of thousands of operations. That helps
 where layers are to be spread over many devices, and misleads where the best placement cuts through
-them (docs/baselines.md): hence both. The walks that go on take over parts from one another.
+them (docs/baselines.md): hence both, and half of the budget for whichever comes further.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Climber = tuple[float, Laid]
 
 @dataclass(frozen=True)
 class CoarseToFine(Annealing):
-    """Annealing as it is, annealing from placements of modules, then on from the ends of both."""
+    """Annealing as it is, annealing from placements of modules, then on from the better."""
 
     each: float = 0.25
-    """Share of the budget for either; what is left is for going on."""
+    """Share of the budget for either; what is left is for the better of both."""
     coarse: float = 0.35
     """Share of the second's budget for placing modules."""
     climbers: int = 16
@@ -41,8 +41,8 @@ class CoarseToFine(Annealing):
     the better half goes on."""
     fine: int = 4
     """Walks that start from the best of these."""
-    further: int = 4
-    """Walks that go on from the best ends of either."""
+    further: int = 7
+    """Walks that go on from where those of the better ended, besides one from the other's best."""
 
     def __post_init__(self) -> None:
         """Refuse counts below one, shares that are none, what annealing refuses (InputError)."""
@@ -61,14 +61,14 @@ class CoarseToFine(Annealing):
 
 
 class ModularWalks(Walks):
-    """Walks from the starts of annealing, from placements of modules, and from the ends of both."""
+    """Walks from the starts of annealing, from placements of modules, and on from the better."""
 
     settings: CoarseToFine
     part = 1.0
     """Share of the budget for the walks at hand."""
 
     def anneal(self, starts: list[Start]) -> None:
-        """Walk from these starts, then from placements of modules, then on from both's ends.
+        """Walk from these starts, then from placements of modules, then on from the better ends.
 
         Raises BudgetExhausted when the search's seconds are over.
         """
@@ -81,8 +81,8 @@ class ModularWalks(Walks):
         begun, modules = self._spent(), ModulePlacements(self.problem, structure, settings.hosted)
         placed = self._placed(modules, each * settings.coarse)
         modular = self._ends(placed[: settings.fine], each - (self._spent() - begun))
-        several = plain[: settings.further] + modular[: settings.further]
-        self._ends(several, 1 - self._spent())
+        better, other = sorted([plain, modular], key=lambda ends: ends[0][0])
+        self._ends([*better[: settings.further], other[0]], 1 - self._spent())
 
     def _ends(self, starts: list[Start], part: float) -> list[Start]:
         """Walk from these starts for this share of the budget: the walks' best, fastest first."""
