@@ -6,10 +6,11 @@
 Takes measured step times and placements from the records of ``placebench fidelity``, and simulates
 them on the machine kept beside them: as it is, and without each of its terms. Prints a Markdown
 table: rank correlation, median and mean error, per task, over all, and of what searches found.
-``--fit`` is for a machine that was profiled before steps in pieces were: what transfers take longer
-in them (``suite.execution.profiling.pieces``) is fitted to what no search found, and added to
-its links. ``--alone`` is for one profiled since: what pieces told, which the machine's file
-says, is taken away again in a column of its own.
+Where one process ran the steps, control edges and tensors in host memory are handed on without a
+copy in one column, and copied in another. ``--fit`` is for a machine that was profiled before steps
+in pieces were: what transfers take longer in them (``suite.execution.profiling.pieces``) is fitted
+to what no search found, and added to its links. ``--alone`` is for one profiled since: what pieces
+told, which the machine's file says, is taken away again in a column of its own.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def longer(problem: Problem, added: float) -> Problem:
 
 
 def handed_on_and_longer(problem: Problem, added: float) -> Problem:
-    """Both."""
-    return longer(handed_on(problem), added)
+    """What is in host memory is handed on, and other transfers take ``added`` seconds more."""
+    return longer(in_one_process(problem, True), added)
 
 
 def stacked(problem: Problem) -> Problem:
@@ -72,15 +73,9 @@ def stacked(problem: Problem) -> Problem:
     return replace(problem, machine=replace(problem.machine, dispatch="stack"))
 
 
-def handed_on(problem: Problem) -> Problem:
-    """What is in host memory is handed on without a copy, where one process ran the steps."""
-    machine = problem.machine
-    return replace(problem, machine=replace(machine, one_process=machine.backend == "session"))
-
-
-def all_copied(problem: Problem) -> Problem:
-    """Every tensor is copied, whichever memory it is in."""
-    return replace(problem, machine=replace(problem.machine, one_process=False))
+def in_one_process(problem: Problem, whether: bool) -> Problem:
+    """Whether what is in host memory is handed on without a copy."""
+    return replace(problem, machine=replace(problem.machine, one_process=whether))
 
 
 FREE = {"send_overhead": 0.0, "receive_overhead": 0.0, "copy_bandwidth": math.inf}
@@ -91,9 +86,12 @@ TERMS: dict[str, Callable[[Problem], Problem]] = {
     "one of either": one_at_a_time,
     "transfers occupy nobody": lambda problem: linked(problem, **FREE),
     "last come, first served": stacked,
-    "all tensors copied": all_copied,
-    "host memory handed on": handed_on,
 }
+OF_ONE_PROCESS: dict[str, Callable[[Problem], Problem]] = {
+    "all tensors copied": partial(in_one_process, whether=False),
+    "host memory handed on": partial(in_one_process, whether=True),
+}
+"""Further ones where one process ran the steps."""
 
 
 def pieces_of(folder: Path) -> dict[str, tuple[Pieces, Bools]]:
@@ -131,8 +129,11 @@ def main() -> None:
     parser.add_argument("--alone", type=float, help="seconds of latency that pieces told")
     arguments = parser.parse_args()
     tasks, terms = pieces_of(arguments.folder), dict(TERMS)
+    session = all(p.problem.machine.backend == "session" for p, _ in tasks.values())
+    terms |= OF_ONE_PROCESS if session else {}
     if arguments.fit:
-        for words, change in (("", longer), ("that, and ", handed_on_and_longer)):
+        ways = {"": longer} | ({"that, and ": handed_on_and_longer} if session else {})
+        for words, change in ways.items():
             added = fit_latency(
                 [
                     Pieces(change(p.problem, 0.0), p.devices[~found], p.seconds[~found])
