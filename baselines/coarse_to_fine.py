@@ -64,7 +64,7 @@ class ModularWalks(Walks):
     """Walks from the starts of annealing, from placements of modules, and on from the better."""
 
     settings: CoarseToFine
-    part = 1.0
+    part: float
     """Share of the budget for the walks at hand."""
 
     def anneal(self, starts: list[Start]) -> None:
@@ -73,7 +73,7 @@ class ModularWalks(Walks):
         Raises BudgetExhausted when the search's seconds are over.
         """
         if self.layouts is None:
-            super().anneal(starts)
+            self._ends(starts, 1 - self._spent())
             return
         settings, structure = self.settings, self.layouts.structure
         each = (1 - self._spent()) * settings.each

@@ -154,6 +154,14 @@ def test_a_quarter_is_annealing_a_quarter_for_modules_and_half_goes_on_from_both
     assert walks.cheapest[0] == to[2][0] <= better[0]
 
 
+def test_without_the_structure_it_is_annealing() -> None:
+    problem = six_ops()
+    search = Search(problem, Simulator(problem), 0, max_evaluations=60)
+    CoarseToFine(patterns=(), layouts=0).place(problem, search)
+    assert search.best_time == pytest.approx(0.3)
+    assert search.evaluations <= 60
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
