@@ -27,7 +27,8 @@ def machine(
     table = [{"name": n, "kind": n[:3], **base} for n in NAMES[:devices]]
     link = {"bandwidth": 1e9, "latency": latency * 1e-9, "channel": channel, **ends}
     table = {"name": "hand", "device": table, "link": [link], "dispatch": dispatch}
-    return machine_from_table(table | {"one_process": one_process})
+    table["one_process"] = one_process
+    return machine_from_table(table)
 
 
 def case(ops, tensors, persistent=0, in_host=(), **arguments):

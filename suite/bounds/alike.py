@@ -24,9 +24,7 @@ HANDED_ON = -1
 
 def bytes_moved(problem: Problem) -> NDArray[np.int64]:
     """int64[tensors]: what a transfer of each moves, or HANDED_ON."""
-    graph = problem.graph
-    handed = problem.machine.one_process & graph.in_host_memory
-    return np.where(handed, HANDED_ON, graph.tensor_bytes).astype(np.int64)
+    return np.where(problem.handed_on, HANDED_ON, problem.graph.tensor_bytes).astype(np.int64)
 
 
 def least_time(latency: float, bandwidth: float, sizes: Ints) -> NDArray[np.int64]:

@@ -59,6 +59,11 @@ class Problem:
         return cls(graph, machine, op_seconds(graph, machine), expert, rule)
 
     @cached_property
+    def handed_on(self) -> Bools:
+        """bool[tensors]: what devices hand to one another without a copy, those of one process."""
+        return self.graph.in_host_memory & self.machine.one_process
+
+    @cached_property
     def groups(self) -> NDArray[np.int64]:
         """int64[ops]: co-location groups by ColocRL's heuristics (:mod:`suite.core.colocation`)."""
         return colocation_groups(self.graph, self.rule)

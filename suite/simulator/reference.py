@@ -49,7 +49,6 @@ class _Step:
         ]
         self.running: list[int | None] = [None] * len(self.lane_device)
         self.computing, self.computing_since = [0] * n, [0] * n
-        self.handed = rules.of_machine and self.machine.one_process
         self.pipelined = rules.of_machine and self.machine.pipelined
         self.waiting: list[int] = []
         self.requests: list[tuple[int, int, list[int]]] = []
@@ -234,7 +233,8 @@ class _Step:
 
     def without_copy(self, number: int) -> bool:
         """Whether a tensor is in host memory, and its new readers are of the same process."""
-        return self.handed and bool(self.graph.in_host_memory[self.requests[number][0]])
+        tensor, _, _ = self.requests[number]
+        return self.rules.of_machine and bool(self.problem.handed_on[tensor])
 
     def channels(self, number: int) -> list[int]:
         _, source, targets = self.requests[number]

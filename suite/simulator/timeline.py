@@ -42,9 +42,7 @@ class Timeline:
 
     def copies(self) -> Timeline:
         """The same step without transfers that copy nothing, as within one process."""
-        if not self.problem.machine.one_process:
-            return self
-        copied = np.flatnonzero(~self.problem.graph.in_host_memory[self.tensor])
+        copied = ~self.problem.handed_on[self.tensor]
         names = ("tensor", "source", "target", "requested", "sent", "arrived")
         return replace(self, **{name: getattr(self, name)[copied] for name in names})
 

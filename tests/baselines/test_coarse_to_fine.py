@@ -128,7 +128,7 @@ def test_a_budget_is_kept_and_what_does_not_fit_is_left_alone(evaluations: int) 
     assert not Simulator(problem).run(search.best.devices).oom.any()
 
 
-def test_a_quarter_is_annealing_a_quarter_for_modules_and_half_goes_on_from_both() -> None:
+def test_a_quarter_is_annealing_a_quarter_for_modules_and_half_goes_on_from_the_better() -> None:
     problem = problem_of(2)
     search = Search(problem, Simulator(problem), 0, max_evaluations=2000)
     begun: list[int] = []

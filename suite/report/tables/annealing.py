@@ -47,7 +47,7 @@ repeated structure of a graph, its crossover and its settling is ours:
 [docs/baselines.md](../docs/baselines.md) has what they are."""
 EQUAL_LEAD = """\
 Median over seeds, their interval or range [1]. `Before` is annealing without them, `coarse to fine`
-annealing as it is, then from placements of whole modules, then on from where both ended."""
+annealing as it is, then from placements of whole modules, then on from the better of both."""
 PARTS_LEAD = """\
 Step time without a part over that with all of them, after 1,000 placements: above 1 the part
 helps; in square brackets the interval [2], bold where it leaves out 1. The last column is the

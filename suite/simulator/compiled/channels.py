@@ -55,7 +55,7 @@ def submit(flat: Layout, w: Work, totals: Totals, number: int, now: int) -> None
 @inline
 def without_copy(flat: Layout, w: Work, number: int) -> bool:
     """Whether a tensor is in host memory, and its new readers are of the same process."""
-    return HANDED and flat.graph.in_host_memory[w.tensor[number]]
+    return HANDED and flat.graph.handed_on[w.tensor[number]]
 
 
 @inline

@@ -45,7 +45,7 @@ class FlatGraph(NamedTuple):
     """Compressed rows: the operations that read each tensor."""
     size: NDArray[np.int64]
     """int64[tensors]: bytes that a transfer moves."""
-    in_host_memory: NDArray[np.bool_]
+    handed_on: NDArray[np.bool_]
     """bool[tensors]: what crosses without a copy (``handed``)."""
     held: NDArray[np.int64]
     """int64[tensors]: bytes that a tensor takes in memory."""
@@ -99,7 +99,7 @@ def flat_graph(problem: Problem, policy: str, semantics: Semantics) -> FlatGraph
         use_start=graph.consumer_offsets.astype(np.int32),
         consumer=np.array(consumers, np.int32),
         size=size,
-        in_host_memory=np.array(graph.in_host_memory),
+        handed_on=np.array(problem.handed_on),
         held=np.where(read, size, 0) if semantics.unread == "ignored" else size,
         alias_edge=_alias_edges(alias_of, graph.producer, tensors, consumers),
         shared=_shared(alias_of),
