@@ -12,7 +12,7 @@ from suite.bench.record import Record, read_record, records_below
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.core.uncertainty import Judging
-from suite.formats.measured_costs import kept_machine
+from suite.formats.measured_costs import machine_of_records
 from suite.search.registry import placer_class
 from suite.simulator.judges import own_semantics
 
@@ -49,16 +49,11 @@ def was_simulated(record: Record) -> bool:
 
 
 def recorded_problem(record: Record, path: Path) -> Problem:
-    """The problem of the record at ``path``; InputError if it names none or it has changed.
-
-    A machine that was kept beside the records is that of the record, whether this host knows
-    another by its name or none.
-    """
+    """The problem of the record at ``path``; InputError if it names none or it has changed."""
     try:
         cell, graph = record["cell"], record["graph"]["fingerprint"]
         file = _graph_file(record, path)
-        kept = kept_machine(path.absolute().parents[3])
-        machine = str(kept) if kept.exists() else cell["machine"]
+        machine = machine_of_records(path.absolute().parents[3], cell["machine"])
         problem = make_problem(cell["task"], machine, cell["gpus"], file)
     except (KeyError, TypeError, IndexError):
         raise InputError(f"{path} does not name its problem; run the cell again") from None

@@ -115,6 +115,15 @@ def kept_machine(folder: Path) -> Path:
     return folder / "machine.toml"
 
 
+def machine_of_records(folder: Path, name: str) -> str:
+    """Name or file of the machine of the records in a folder: the one kept there, if there is one.
+
+    Whether this host knows another by that name, or none, does not matter then.
+    """
+    kept = kept_machine(folder)
+    return str(kept) if kept.exists() else name
+
+
 def keep_machine(name_or_path: str | Path, folder: Path) -> None:
     """Copy a machine of this host, and its measured times, beside the records made with it.
 

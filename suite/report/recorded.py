@@ -12,10 +12,12 @@ from suite.capture.cache import graph_path
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+from suite.core.machine import Machine
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.graph_npz import load_graph_file
 from suite.formats.machine_toml import load_machine
+from suite.formats.measured_costs import as_measured, machine_of_records, with_op_times
 from suite.search.registry import tasks
 
 
@@ -34,8 +36,10 @@ def recorded_problem(record: pd.Series) -> Problem:
     The graph is the one that the results keep, else the cached one; it is never captured here,
     since a report must not take minutes. InputError where it is not there.
     """
-    machine = load_machine(str(record["machine"])).with_gpus(int(record["gpus"]))
-    return Problem.create(_graph(record), machine)
+    name = machine_of_records(Path(record["path"]).parents[3], str(record["machine"]))
+    machine = load_machine(name).with_gpus(int(record["gpus"]))
+    graph = _graph(record, machine)
+    return Problem.create(graph, as_measured(machine, graph))
 
 
 def recorded_devices(record: pd.Series, problem: Problem) -> Ints:
@@ -51,7 +55,7 @@ def recorded_devices(record: pd.Series, problem: Problem) -> Ints:
     return Placement.of(problem, devices).devices
 
 
-def _graph(record: pd.Series) -> OpGraph:
+def _graph(record: pd.Series, machine: Machine) -> OpGraph:
     task, wanted = str(record["task"]), str(record["graph"].get("fingerprint", ""))
     kept = kept_graph(Path(record["path"]).parents[4], task, wanted)
     places = [kept, graph_path(task)] if task in tasks() else [kept]
@@ -64,6 +68,8 @@ def _graph(record: pd.Series) -> OpGraph:
         graph = load_graph_file(found)
     except InputError:
         raise InputError(f"the cached graph of {task} is damaged; capture it again") from None
+    # A graph given as a file has its own times, whatever was measured.
+    graph = graph if found == kept else with_op_times(graph, machine, task)
     if graph.fingerprint != wanted:
         raise InputError(
             f"the graph of {task} here is not the recorded one: the model, its capture or"

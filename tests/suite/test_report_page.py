@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,17 +11,20 @@ from suite_records import over_capacity, record, write
 from suite.bench.cell import Cell
 from suite.bench.load_problem import kept_graph
 from suite.bench.record import write_record
+from suite.capture.cache import graph_path
 from suite.cli import main
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.graph_npz import save_graph
-from suite.formats.machine_toml import load_machine
+from suite.formats.machine_toml import load_machine, machine_path
+from suite.formats.measured_costs import write_op_times
 from suite.report.build import build_table
 from suite.report.load_records import load_published, load_records
 from suite.report.page.charts import COLOURS, SHAPES, look
 from suite.report.page.placements import BINS, coded, placements, positions
 from suite.report.page.tables import sort_value
 from suite.report.page.write_page import LIMIT, write_page
+from suite.report.recorded import recorded
 from suite.report.table import PrintedCell
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -298,6 +302,26 @@ def test_the_fastest_seed_of_a_placer_is_the_one_drawn(folder, monkeypatch):
     assert [records.loc[int(n), "seed"] for n in of_hdp] == [0]
     assert all("map" in one for one in of_hdp.values())
     assert "`placebench graph inception_v3` captures it" in missing["inception_v3"]
+
+
+def test_a_placement_on_a_profiled_host_is_drawn_with_its_measured_times(tmp_path, monkeypatch):
+    """Also where that host is not known: the machine is beside the records, the graph cached."""
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path / "cache"))
+    save_graph(NMT_4, graph_path("nmt_4"))
+    seconds = {"cpu": np.array([1.0, 2.0, 3.0]), "gpu": np.array([4.0, 5.0, 6.0])}
+    made = record("nmt_4", "hdp", 1.5)
+    made["cell"]["machine"] = "my_host"
+    made["graph"]["fingerprint"] = replace(NMT_4, seconds=seconds).fingerprint
+    path = Cell(**made["cell"]).path(tmp_path / "results")
+    write_record(made, DEVICES, path)
+    kept = path.parents[3] / "machine.toml"
+    text = machine_path("k40").read_text().replace('name = "k40"', 'name = "my_host"')
+    kept.write_text('op_times = "my_host-ops"\n' + text)
+    write_op_times(NMT_4, seconds, path.parents[3] / "my_host-ops", "nmt_4")
+    problem, devices = recorded(load_records(tmp_path / "results").iloc[0])
+    assert problem.machine.name == "my_host"
+    assert problem.graph.seconds["gpu"].tolist() == [4.0, 5.0, 6.0]
+    assert devices.tolist() == DEVICES.tolist()
 
 
 @pytest.mark.parametrize(
