@@ -72,6 +72,18 @@ class MeasureTop:
 
 
 @dataclass(frozen=True)
+class RealRuns:
+    """That a search is judged by running each placement (:mod:`suite.execution.real_judge`)."""
+
+    score: str = "real"
+
+
+def judging(table: Mapping[str, Any]) -> Judging | RealRuns:
+    """What a search is judged by, from a table of a grid or a record; InputError if unclear."""
+    return RealRuns(**table) if table.get("score") == "real" else Judging(**table)
+
+
+@dataclass(frozen=True)
 class Job:
     """A cell with all that its grid fixes for it."""
 
@@ -95,10 +107,16 @@ class Job:
     """The servers of backend ``cluster``; None: those of this host."""
     expose: bool = False
     """Whether those servers may be reached from other hosts."""
-    judge: Judging | None = None
+    judge: Judging | RealRuns | None = None
     """What the search is judged by; None: a simulation on the machine as it is."""
     measure_top: MeasureTop | None = None
     """Whether the best answers are run for real before there is one; None: they are not."""
+
+    @property
+    def runs_for_real(self) -> list[str]:
+        """Which settings ask for real runs before there is an answer."""
+        judged = ["judge real"] if isinstance(self.judge, RealRuns) else []
+        return judged + ["measure_top"] * (self.measure_top is not None)
 
     @property
     def limit(self) -> float | None:
@@ -107,4 +125,8 @@ class Job:
             return self.timeout
         top = self.measure_top
         runs = 0 if top is None else top.count * top.rounds
+        if isinstance(self.judge, RealRuns):
+            if self.max_evaluations is None:
+                return None
+            runs += self.max_evaluations
         return (2 + runs) * self.timeout + START_UP

@@ -10,6 +10,7 @@ from suite.bench.cell import SIMULATOR, Job
 from suite.bench.load_problem import named_task, timed_graph
 from suite.bench.record import FORMAT
 from suite.core.arrays import digest
+from suite.core.uncertainty import Judging
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
 from suite.formats.policy_file import PolicyFile
@@ -54,7 +55,7 @@ def recorded_spread(job: Job) -> str:
 
     InputError where the machine records none.
     """
-    if job.judge is None or job.judge.spread is not None:
+    if not isinstance(job.judge, Judging) or job.judge.spread is not None:
         return ""
     return load_spread(job.cell.machine, named_task(job)).fingerprint
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.bench.cell import Cell, Job, MeasureTop
+from suite.bench.cell import Cell, Job, MeasureTop, RealRuns, judging
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS
 from suite.core.uncertainty import Judging
@@ -228,7 +228,7 @@ class _Placer:
     name: str
     parameters: Mapping[str, Any]
     seeds: int
-    judge: Judging | None
+    judge: Judging | RealRuns | None
     measure_top: MeasureTop | None
 
 
@@ -244,14 +244,16 @@ def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
         if not re.fullmatch(r"\w+", label):
             raise InputError(f"placer {i}: {label!r} cannot name a folder; use letters and digits")
         judge, top = entry.get("judge"), entry.get("measure_top")
-        check_fields(judge or {}, _JUDGE, (), f"placer {i}: judge")
+        real = judge is not None and judge.get("score") == "real"
+        fields = {"score": _JUDGE["score"]} if real else _JUDGE
+        check_fields(judge or {}, fields, (), f"placer {i}: judge")
         check_fields({"count": 1} if top is None else top, _MEASURE_TOP, ("count",), "measure_top")
         yield _Placer(
             label,
             entry["name"],
             parameters,
             seeds,
-            None if judge is None else Judging(**judge),
+            None if judge is None else judging(judge),
             None if top is None else MeasureTop(**top),
         )
 

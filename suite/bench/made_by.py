@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 
-from suite.bench.cell import SIMULATOR, Job
+from suite.bench.cell import SIMULATOR, Job, RealRuns
 from suite.bench.load_problem import problem_of
 from suite.bench.record import Record
 from suite.core.arrays import digest
@@ -23,6 +23,7 @@ from suite.core.source_digest import (
     libraries,
     reached,
 )
+from suite.core.uncertainty import Judging
 from suite.search.placer import Placer
 from suite.search.registry import make_placer, placers
 
@@ -42,6 +43,8 @@ PROTOCOL = ("suite.execution.backends", "suite.execution.measurement")
 """How placements are run for real."""
 ROBUST = ("suite.search.robust_judge",)
 """What judges a search on several machines."""
+REAL = ("suite.execution.real_judge",)
+"""What judges a search by running its placements."""
 CHOOSING = ("suite.search.best_answers", "suite.execution.contest")
 """What chooses among the best answers of a search by running them."""
 
@@ -55,7 +58,8 @@ def code_of(job: Job) -> Record:
     roots = placer_modules(job.placer, make_placer(job.placer, job.parameters))
     if job.backend != SIMULATOR:
         roots += PROTOCOL
-    roots += ROBUST if job.judge is not None else ()
+    roots += ROBUST if isinstance(job.judge, Judging) else ()
+    roots += REAL if isinstance(job.judge, RealRuns) else ()
     roots += CHOOSING if job.measure_top is not None else ()
     told = _parts(*roots)
     read = attributes(*_sources(roots))

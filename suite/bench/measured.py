@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.execution.backends import open_backend
-from suite.execution.measurement import Measurement, Step, Timing
+from suite.execution.contest import TIMING
+from suite.execution.measurement import Backend, Measurement, Step, Timing
+from suite.execution.real_judge import RealJudge
 from suite.execution.steps import step_of_task
 from suite.search.best_answers import BestAnswers, candidates
+from suite.simulator.judges import AnySimulator
 
 
 def measured(job: Job, problem: Problem, placement: Placement, simulated: Record) -> Record:
@@ -24,10 +28,8 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
 
     Raises InputError where this host cannot be the cell's machine.
     """
-    cell = job.cell
-    backend = open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
     timing = Timing() if job.timeout is None else Timing(timeout=job.timeout)
-    result = backend.measure(_step(job, problem), np.asarray(placement.devices), timing)
+    result = _backend(job).measure(_step(job, problem), np.asarray(placement.devices), timing)
     names = [device.name for device in problem.machine.devices]
     peaks = zip(names, result.peak_memory or (None,) * len(names), strict=True)
     kept = ("step_time", "peak_memory", "busy", "moved", "oom")
@@ -62,12 +64,22 @@ def fastest(
 
     Raises InputError where this host cannot be the cell's machine.
     """
-    cell, settings = job.cell, job.measure_top
+    settings = job.measure_top
     assert settings is not None
-    backend = open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
     asked = candidates(problem, answer, best)
-    found = measure(asked, backend, _step(job, problem), settings, job.timeout)
+    found = measure(asked, _backend(job), _step(job, problem), settings, job.timeout)
     return found.placement, found.as_record()
+
+
+def real_judge(job: Job, problem: Problem, simulator: AnySimulator) -> RealJudge:
+    """What judges a job's search by real runs; InputError where this host is not the machine."""
+    timing = TIMING if job.timeout is None else replace(TIMING, timeout=job.timeout)
+    return RealJudge(simulator, _backend(job), _step(job, problem), timing)
+
+
+def _backend(job: Job) -> Backend:
+    cell = job.cell
+    return open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
 
 
 def _step(job: Job, problem: Problem) -> Step:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from suite.bench.cell import SIMULATOR, Cell, Job
+from suite.bench.cell import SIMULATOR, Cell, Job, judging
 from suite.bench.load_problem import kept_graph, make_problem
 from suite.bench.record import Record, read_record, records_below
 from suite.core.errors import InputError
 from suite.core.problem import Problem
-from suite.core.uncertainty import Judging
 from suite.formats.measured_costs import machine_of_records
 from suite.search.registry import placer_class
 from suite.simulator.judges import own_semantics
@@ -87,7 +86,7 @@ def recorded_job(record: Record, path: Path) -> Job:
             record["budget"]["seconds"],
             None,
             record["semantics"],
-            judge=Judging(**record["judge"]) if "judge" in record else None,
+            judge=judging(record["judge"]) if "judge" in record else None,
         )
     except (KeyError, TypeError, IndexError):
         raise InputError("the record does not say how it was made; run the cell again") from None

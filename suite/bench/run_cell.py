@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.bench.cell import SIMULATOR, Job
+from suite.bench.cell import SIMULATOR, Job, RealRuns
 from suite.bench.fingerprint import fingerprint, semantics
 from suite.bench.judge import (
     bound_of,
@@ -29,6 +29,7 @@ from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Judge
+from suite.execution.real_judge import RealJudge
 from suite.formats.policy_file import PolicyFile
 from suite.search.best_answers import BestAnswers, Remembering
 from suite.search.checkpoint import Checkpoint
@@ -137,8 +138,12 @@ def _placed(
         "history": [[n, round(seconds, 3), best] for n, seconds, best in search.history],
         "planner": search.notes,
     }
-    judge = search.judge
-    return placement, cost, judge.best if isinstance(judge, Remembering) else None
+    judge, best = search.judge, None
+    if isinstance(judge, Remembering):
+        best, judge = judge.best, judge.judge
+    if isinstance(judge, RealJudge):
+        cost["real_runs"] = judge.as_record()
+    return placement, cost, best
 
 
 def search_of(
@@ -159,6 +164,10 @@ def search_of(
 def _judge(job: Job, problem: Problem) -> Judge:
     if job.judge is None:
         return simulator_under(problem, job.semantics)
+    if isinstance(job.judge, RealRuns):
+        from suite.bench.measured import real_judge
+
+        return real_judge(job, problem, simulator_under(problem, job.semantics))
     return robust_judge(problem, job.cell.machine, named_task(job), job.judge, job.semantics)
 
 

@@ -11,13 +11,17 @@ from suite.commands._common import add_cluster, count, options_of
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.bench.cell import MeasureTop
+    from suite.bench.cell import MeasureTop, RealRuns
     from suite.bench.measure_top import Measured
     from suite.capture.load_model import Loaded
     from suite.core.arrays import Ints
     from suite.core.uncertainty import Judging
     from suite.execution.measurement import Step
+    from suite.execution.real_judge import RealJudge
     from suite.search.robust_judge import RobustJudge
+
+
+REAL = "real"
 
 
 def share(text: str) -> float:
@@ -36,15 +40,16 @@ def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     robust = parser.add_argument_group("answers that hold (docs/execution.md)")
     robust.add_argument(
         "--judge",
-        choices=("mean", "worst"),
+        choices=("mean", "worst", "real"),
         help="judge the search by the mean or the worst step time over several machines, drawn from"
-        " the uncertainty that the machine's profile records (default: on the machine as it is)",
+        " the uncertainty that the machine's profile records; or by running each placement for real"
+        " on this host, which must be the machine (default: simulated on the machine as it is)",
     )
     robust.add_argument(
         "--machines",
         type=count,
         metavar="N",
-        help="how many are drawn (5); each evaluation costs N simulations",
+        help="how many are drawn for mean or worst (5); each evaluation costs N simulations",
     )
     robust.add_argument(
         "--spread",
@@ -76,15 +81,16 @@ def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
 
 
-def judging_of(arguments: argparse.Namespace) -> Judging | None:
+def judging_of(arguments: argparse.Namespace) -> Judging | RealRuns | None:
     """What the search is to be judged by; None: the machine as it is. InputError if unclear."""
-    from suite.core.uncertainty import Judging
+    from suite.bench.cell import judging
 
     given = _given(arguments, "machines", "spread")
-    if arguments.judge is None:
+    if arguments.judge in (None, REAL):
         _refuse(given, "--judge mean or --judge worst")
-        return None
-    return Judging(arguments.judge, **given)
+    if arguments.judge == REAL and arguments.evaluations is arguments.seconds is None:
+        raise InputError("--judge real takes seconds an evaluation; add --evaluations or --seconds")
+    return None if arguments.judge is None else judging({"score": arguments.judge, **given})
 
 
 def measure_top_of(arguments: argparse.Namespace) -> MeasureTop | None:
@@ -93,7 +99,9 @@ def measure_top_of(arguments: argparse.Namespace) -> MeasureTop | None:
 
     given = _given(arguments, "rounds", "apart")
     if arguments.measure_top is None:
-        _refuse(given | _given(arguments, "backend", "cluster"), "--measure-top K")
+        _refuse(given, "--measure-top K")
+        if arguments.judge != REAL:
+            _refuse(_given(arguments, "backend", "cluster"), "--measure-top K or --judge real")
         return None
     return MeasureTop(arguments.measure_top, **given)
 
@@ -127,6 +135,21 @@ def robust_text(found: dict[str, Any]) -> str:
     times = found["step_times"]
     span = f"{min(times):.6f} to {max(times):.6f} s"
     return f"judge      {found['score']} of {len(times)} machines {found['seconds']:.6f} s ({span})"
+
+
+def real_json(judge: RealJudge, devices: Ints) -> dict[str, Any]:
+    """What a placement, int32[ops], took for real, and how all runs of the search ended."""
+    return {"score": REAL, "seconds": judge.measured(devices), **judge.as_record()}
+
+
+def real_text(found: dict[str, Any]) -> str:
+    """The same, a line for each way in which runs failed."""
+    took = "it was not run" if found["seconds"] is None else f"{found['seconds']:.6f} s"
+    runs = f"{found['runs']} runs, {found['run_seconds']:.1f} s"
+    lines = [f"judge      real {took} ({runs})"]
+    for status, reason in found["reasons"].items():
+        lines.append(f"           {found['statuses'][status]} {status}, the first: {reason}")
+    return "\n".join(lines)
 
 
 def measured_text(measured: Measured, simulated: Callable[[Ints], float]) -> str:

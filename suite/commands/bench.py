@@ -98,8 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not jobs:
         raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")
     for job in jobs:
-        if job.measure_top is not None and not real:
-            raise InputError(f"{job.cell.name} has measure_top; add --backend cluster or session")
+        for asked in () if real else job.runs_for_real:
+            raise InputError(f"{job.cell.name} has {asked}; add --backend cluster or session")
     check_ray(
         arguments, {f"backend {arguments.backend}": real, "workers 0": arguments.workers == 0}
     )

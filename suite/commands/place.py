@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -17,6 +19,8 @@ from suite.commands._answers import (
     measure_top_of,
     measured_step,
     measured_text,
+    real_json,
+    real_text,
     robust_json,
     robust_text,
 )
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
     from suite.core.scores import Judge
+    from suite.execution.measurement import Backend, Step
     from suite.search.placer import Placer
     from suite.simulator.judges import AnySimulator
 
@@ -56,6 +61,7 @@ EXAMPLES = """  placebench place nmt_2 --output nmt_2.json   # the best of many 
   placebench place net.keras --batch 64 --machine workstation --placer mincut
   placebench place rnnlm_small --machine two_cores --placer annealing --judge worst --machines 5
   placebench place rnnlm_small --machine two_cores --placer annealing --measure-top 8
+  placebench place rnnlm_small --machine two_cores --placer hdp --judge real --evaluations 200
   placebench place nmt_4 --gpus 4 --placer gdp_tuned --policy gdp.npz     # see placebench train
   placebench place nmt_8 --placer annealing --set batch=64 --evaluations 20000 --ray 10.0.0.1:6379
   placebench place frozen.pb --machine l4_4 --input x=8,224,224,3 --fetch loss --placer gpu_only
@@ -92,11 +98,14 @@ def run(arguments: argparse.Namespace) -> int:
     loaded, problem = problem_of(arguments)
     policy = policy_json(placer, problem.graph, loaded.task)
 
+    from suite.bench.cell import RealRuns
     from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
     from suite.bench.first_use import compile_first
     from suite.bench.judge import robust_judge
     from suite.bounds.by_semantics import bound_under
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
+    from suite.core.uncertainty import Judging
+    from suite.execution.real_judge import RealJudge
     from suite.search.robust_judge import RobustJudge
     from suite.simulator.judges import make_simulator, own_semantics
 
@@ -105,17 +114,22 @@ def run(arguments: argparse.Namespace) -> int:
     semantics = own_semantics(problem.machine)
     simulator = make_simulator(problem, semantics)
     judge: Judge = simulator
-    if judging is not None:
+    if isinstance(judging, Judging):
         names = machine_name(arguments), loaded.task
         judge = robust_judge(problem, *names, judging, semantics.name)
+    for_real = isinstance(judging, RealRuns) or top is not None
     answer, measured, failure = None, None, ""
     try:
-        with spread_judge(arguments, simulator, judge, semantics.name) as asks:
-            if top is None:
-                answer = _answer(arguments, problem, simulator, asks, placer)
-            else:
-                parts = simulator, asks, placer, loaded, top
-                answer, measured = _measured(arguments, problem, *parts)
+        # Opened before the search: a host that is not the machine is to be told before the hours.
+        with _running(arguments, problem, loaded) if for_real else nullcontext() as running:
+            if running is not None and isinstance(judging, RealRuns):
+                judge = RealJudge(simulator, *running)
+            with spread_judge(arguments, simulator, judge, semantics.name) as asks:
+                if running is None or top is None:
+                    answer = _answer(arguments, problem, simulator, asks, placer)
+                else:
+                    parts = simulator, asks, placer, running, top
+                    answer, measured = _measured(arguments, problem, *parts)
         # Before others are tried: whatever happens to them, the answer is there.
         _write(arguments, problem, answer)
     except BudgetExhausted as error:
@@ -134,13 +148,15 @@ def run(arguments: argparse.Namespace) -> int:
     if chosen is not answer:
         _write(arguments, problem, chosen)
     bound = bound_under(problem, semantics)
-    robust = None
+    verdict: dict[str, Any] | None = None
     if isinstance(judge, RobustJudge):
-        robust = robust_json(judge, chosen.placement.devices)
+        verdict = robust_json(judge, chosen.placement.devices)
+    elif isinstance(judge, RealJudge):
+        verdict = real_json(judge, chosen.placement.devices)
     if arguments.json:
         found = _as_json(loaded, problem, trials, bound)
         found |= {"fastest": None if best is None else best.placer}
-        found |= {} if robust is None else {"judge": robust}
+        found |= {} if verdict is None else {"judge": verdict}
         found |= {} if policy is None else {"policy": policy}
         found |= {} if measured is None else {"measured_top": measured.as_record()}
         print(json.dumps(found, indent=1))
@@ -149,8 +165,8 @@ def run(arguments: argparse.Namespace) -> int:
         if policy is not None:
             how = policy_text(policy)
         print(_as_text(loaded, problem, trials, bound, best, how))
-        if robust is not None:
-            print(robust_text(robust))
+        if verdict is not None:
+            print((real_text if isinstance(judge, RealJudge) else robust_text)(verdict))
         if measured is not None:
             print(measured_text(measured, lambda devices: simulator.run(devices).step_time))
         for path in filter(None, (arguments.output, arguments.trace)):
@@ -198,30 +214,37 @@ def _how(arguments: argparse.Namespace, trials: list[Trial]) -> str:
     )
 
 
+@contextmanager
+def _running(
+    arguments: argparse.Namespace, problem: Problem, loaded: Loaded
+) -> Iterator[tuple[Backend, Step]]:
+    """What runs placements on this host, and the step that it runs."""
+    from suite.execution.backends import make_backend
+
+    name = backend_of(arguments, problem.machine, otherwise="cluster")
+    step = measured_step(arguments, loaded, name)
+    where = name, problem.machine, arguments.cluster
+    with make_backend(*where, expose=arguments.expose) as backend:
+        yield backend, step
+
+
 def _measured(
     arguments: argparse.Namespace,
     problem: Problem,
     simulator: AnySimulator,
     judge: Judge,
     placer: Placer,
-    loaded: Loaded,
+    running: tuple[Backend, Step],
     top: MeasureTop,
 ) -> tuple[Answer, Measured]:
     """Let the placer search, run the best that it found, and answer with the fastest."""
     from suite.bench.measure_top import measure
-    from suite.execution.backends import make_backend
     from suite.search.best_answers import BestAnswers, Remembering, candidates
 
     best = BestAnswers(problem.machine, top.count, top.apart)
-    name = backend_of(arguments, problem.machine, otherwise="cluster")
-    step = measured_step(arguments, loaded, name)
-    where = name, problem.machine, arguments.cluster
-    # Opened before the search: a host that is not the machine is to be told before the hours.
-    with make_backend(*where, expose=arguments.expose) as backend:
-        answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer)
-        tell = partial(print, file=sys.stderr, flush=True)
-        asked = candidates(problem, answer.placement, best)
-        measured = measure(asked, backend, step, top, tell=tell)
+    answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer)
+    tell = partial(print, file=sys.stderr, flush=True)
+    measured = measure(candidates(problem, answer.placement, best), *running, top, tell=tell)
     placement = measured.placement
     chosen = replace(answer, placement=placement, result=simulator.run(placement.devices))
     return chosen, measured

@@ -28,7 +28,8 @@ class Judging:
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn (InputError)."""
         if self.score not in SCORES:
-            raise InputError(f"judge: score is {self.score!r}; one of {', '.join(SCORES)}")
+            names = ", ".join(SCORES)
+            raise InputError(f"judge: score is {self.score!r}; one of {names}, or real")
         if self.machines < 1:
             raise InputError(f"judge: machines is {self.machines}; give >= 1")
         if self.spread is not None and not 0 < self.spread <= 1:

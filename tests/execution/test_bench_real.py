@@ -62,6 +62,11 @@ label = "held"
 parameters = { k = 20 }
 judge = { score = "worst", machines = 2, spread = 0.1 }
 measure_top = { count = 2, rounds = 1 }
+[[placer]]
+name = "best_of_random"
+label = "run"
+parameters = { k = 3 }
+judge = { score = "real" }
 """
 
 
@@ -85,6 +90,13 @@ def test_a_grid_may_run_the_best_answers_before_it_records_one(tmp_path):
     assert medians[top["chosen"]] == min(medians)
     assert record["placement_hash"] == answers[top["chosen"]]["placement_hash"]
     assert answers[0]["score"] == record["history"][-1][2] < answers[1]["score"]
+    (path,) = (tmp_path / "r").glob("mine@cluster/*/*/*/run/seed0.json")
+    record = json.loads(path.read_text())
+    assert (record["status"], record["judge"]) == ("ok", {"score": "real"})
+    assert record["real_runs"]["statuses"] == {"ok": 3}
+    assert "suite.execution.real_judge" in record["code"]["modules"]
+    assert record["history"][-1][2] != record["simulated"]["step_time"]
+    assert "0 to run" in bench(tmp_path, "--backend", "cluster", "--expose").stdout
 
 
 def test_a_host_that_cannot_be_the_machine_is_said_at_once(folder):

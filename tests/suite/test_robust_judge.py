@@ -141,6 +141,8 @@ def test_settings_that_make_no_sense_are_refused(wrong, words):
     [
         (["--judge", "worst"], "k40.toml: device cpu:0 records no spread; profile this host again"),
         (["--machines", "3"], "--machines goes with --judge mean or --judge worst; add it"),
+        (["--machines", "3", "--judge", "real"], "--machines goes with --judge mean or"),
+        (["--backend", "session"], "--backend goes with --measure-top K or --judge real; add it"),
         (["--rounds", "3"], "--rounds goes with --measure-top K; add it"),
         (["--measure-top", "3"], "says nothing of how it runs; put its GraphDef beside it"),
     ],

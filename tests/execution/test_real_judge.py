@@ -1,0 +1,109 @@
+"""A search that is judged by running its placements: what counts, what fails, what is told."""
+
+import json
+
+import numpy as np
+import pytest
+from hand_made import case
+from small_grid import prepare, run
+
+from suite.core.errors import InputError
+from suite.execution.measurement import Backend, Measurement, Step, Timing
+from suite.execution.real_judge import FAILING, PATIENCE, RealJudge
+from suite.search.placer import Search
+from suite.simulator.compiled.judge import Simulator
+
+PROBLEM, _ = case([("a", 0, 5), ("b", 1, 7)], [("a", 20, "b")])
+STEP = Step("none.pb", PROBLEM.graph.op_names)
+PLACEMENTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.int32)
+
+
+class Host(Backend):
+    """A host on which each placement takes what ``seconds`` says, or ends as it says."""
+
+    name = "session"
+    device_names = ("a", "b")
+
+    def __init__(self, seconds):
+        self.seconds, self.calls = seconds, []
+
+    def measure(self, step, devices, timing):
+        self.calls.append(tuple(devices.tolist()))
+        taken = self.seconds[self.calls[-1]]
+        if isinstance(taken, str):
+            return Measurement(taken, f"it is {taken}")
+        times = (9 * taken, taken / 2, taken, 2 * taken)
+        return Measurement("ok", step_times=times, discarded=timing.discarded)
+
+    def close(self):
+        pass
+
+
+def judge_on(*seconds):
+    rows = map(tuple, PLACEMENTS.tolist())
+    host = Host(dict(zip(rows, seconds, strict=True)))
+    return RealJudge(Simulator(PROBLEM), host, STEP, Timing(steps=4, discarded=1, traced=0)), host
+
+
+def test_each_placement_is_run_and_counts_the_median_of_its_steps():
+    judge, host = judge_on(1.0, 2.0, 3.0, 4.0)
+    scores = judge(PLACEMENTS)
+    assert scores.step_time.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert not scores.oom.any()
+    assert host.calls == list(map(tuple, PLACEMENTS.tolist()))
+    assert (scores.peak_memory == Simulator(PROBLEM)(PLACEMENTS).peak_memory).all()
+    host.seconds[1, 0] = 7.0
+    judge(PLACEMENTS[2:3])
+    assert judge.measured(PLACEMENTS[2]) == 5.0
+    assert judge.as_record()["statuses"] == {"ok": 5}
+
+
+def test_a_search_finds_what_is_fastest_for_real():
+    """The simulator has the whole step fastest on one device, the host on two."""
+    judge, _ = judge_on(4.0, 3.0, 2.0, 5.0)
+    search = Search(PROBLEM, judge)
+    search.evaluate(PLACEMENTS)
+    assert search.best.devices.tolist() == [1, 0]
+    assert Simulator(PROBLEM)(PLACEMENTS).step_time.argmin() == 0
+
+
+def test_what_does_not_run_is_no_answer_and_the_search_goes_on():
+    judge, _ = judge_on("oom", "timeout", 3.0, "error")
+    scores = judge(PLACEMENTS)
+    assert scores.oom.tolist() == [True, True, False, True]
+    simulated = Simulator(PROBLEM)(PLACEMENTS).step_time
+    assert scores.step_time[[0, 1, 3]] == pytest.approx(FAILING * simulated[[0, 1, 3]])
+    assert judge.measured(PLACEMENTS[0]) is None
+    found = judge.as_record()
+    assert found["statuses"] == {"error": 1, "ok": 1, "oom": 1, "timeout": 1}
+    assert found["reasons"]["timeout"] == "it is timeout"
+
+
+def test_a_host_on_which_nothing_runs_ends_the_search():
+    judge, host = judge_on("oom", "error", "error", "error")
+    many = np.repeat(PLACEMENTS, PATIENCE, axis=0)
+    with pytest.raises(InputError, match=r"none of the first 10 placements runs here: it is error"):
+        judge(many)
+    assert len(host.calls) == 2 * PATIENCE
+    all_too_large, _ = judge_on(*["oom"] * 4)
+    assert all_too_large(many).oom.all()
+
+
+def test_place_may_be_judged_by_real_runs(tmp_path):
+    prepare(tmp_path, {})
+    graph = ["--graph", str(tmp_path / "layers.npz")]
+    machine = ["--machine", str(tmp_path / "cache/machines/pair.toml")]
+    search = ["--placer", "best_of_random", "--set", "k=4", "--judge", "real"]
+    endless = run(tmp_path, "place", *graph, *machine, *search)
+    assert endless.returncode == 2
+    assert "add --evaluations or --seconds" in endless.stderr
+    search += ["--evaluations", "4", "--expose"]
+    done = run(tmp_path, "place", *graph, *machine, *search, "--measure-top", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    judge, answers = found["judge"], found["measured_top"]["answers"]
+    assert (judge["score"], judge["runs"], judge["statuses"]) == ("real", 4, {"ok": 4})
+    scores = [one["score"] for one in answers]
+    assert scores == sorted(scores)
+    assert judge["seconds"] == scores[found["measured_top"]["chosen"]]
+    assert judge["seconds"] != found["step_time"]
