@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType
+from typing import Any, ClassVar
 
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import CompilerPass, PassManager
@@ -12,12 +15,33 @@ from numba.core.untyped_passes import InlineInlinables
 from suite.core.argument_fields import FieldsOnce
 from suite.core.unsigned_indices import UnsignedIndices
 
+ROOM = 2**16 + 1
+"""Words of the frame below which a kernel is compiled."""
+
+
+def with_room(call: Callable[[], Any]) -> Any:
+    """Call a function of no arguments, with half a megabyte for the frames of what it calls.
+
+    Python lays frames into pieces of 16 KB, and maps and unmaps a piece whenever a call crosses the
+    border between two. A compilation calls millions of times at one depth; where a border lies
+    there, which chance decides, half as much time again goes into that. A frame this large, of
+    which nothing is used, is given a piece of a megabyte, and what it calls has the rest of it.
+    """
+    return call()
+
+
+with_room.__code__ = with_room.__code__.replace(co_stacksize=ROOM)
+
 
 class FieldsOnceCompiler(CompilerBase):  # type: ignore[misc]
     """Takes fields out of arguments once, after the helpers have been inlined."""
 
     passes: ClassVar[dict[type[CompilerPass], type[CompilerPass]]] = {FieldsOnce: InlineInlinables}
     """Ours, each with the one of numba's that it follows."""
+
+    def compile_extra(self, func: FunctionType) -> Any:
+        """Compile a function."""
+        return with_room(partial(super().compile_extra, func))
 
     def define_pipelines(self) -> list[PassManager]:
         """Return numba's own pipeline with ours in it."""

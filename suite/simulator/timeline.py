@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.arrays import Floats, Ints
+from suite.core.arrays import Bools, Floats, Ints
 from suite.core.problem import Problem
 from suite.simulator.compiled.judge import Simulator
 from suite.simulator.compiled.state import Work
@@ -39,12 +39,13 @@ class Timeline:
     sent: NDArray[np.int64]
     arrived: NDArray[np.int64]
     """int64[transfers]."""
+    copied: Bools
+    """bool[transfers]: False where one process hands on what it has in host memory."""
 
     def copies(self) -> Timeline:
-        """The same step without transfers that copy nothing, as within one process."""
-        copied = ~self.problem.handed_on[self.tensor]
-        names = ("tensor", "source", "target", "requested", "sent", "arrived")
-        return replace(self, **{name: getattr(self, name)[copied] for name in names})
+        """The same step without transfers that copy nothing."""
+        names = ("tensor", "source", "target", "requested", "sent", "arrived", "copied")
+        return replace(self, **{name: getattr(self, name)[self.copied] for name in names})
 
     def utilisation(self, bins: int) -> Floats:
         """float64[devices, bins]: the share of each equal part of the step a device computes."""
@@ -61,10 +62,14 @@ class Timeline:
         return shares
 
     def to_chrome(self) -> dict[str, Any]:
-        """Return trace JSON for Perfetto or chrome://tracing: a track per device and per link."""
+        """Return trace JSON for Perfetto or chrome://tracing: a track per device and per link.
+
+        What a link shows is what it copies (:meth:`copies`).
+        """
+        sent = self.copies()
         names = [d.name for d in self.problem.machine.devices]
         lane, rows_of = self._lanes(len(names))
-        links = sorted(set(zip(self.source.tolist(), self.target.tolist(), strict=True)))
+        links = sorted(set(zip(sent.source.tolist(), sent.target.tolist(), strict=True)))
         events = [_named("process_name", i, 0, n) for i, n in enumerate(("devices", "links"))]
         events += [_named("thread_name", 0, i, names[d]) for i, d in enumerate(rows_of)]
         for row, (s, t) in enumerate(links):
@@ -76,12 +81,12 @@ class Timeline:
             span = self.start[op], self.end[op]
             about = {"name": graph.op_names[op], "cat": graph.op_types[op]}
             events.append(_span(about, 0, row, *span))
-        for i, tensor in enumerate(self.tensor.tolist()):
+        for i, tensor in enumerate(sent.tensor.tolist()):
             about = {"name": graph.op_names[graph.producer[tensor]], "cat": "transfer"}
-            row = rows[int(self.source[i]), int(self.target[i])]
-            waited = (self.sent[i] - self.requested[i]) / 1e3
+            row = rows[int(sent.source[i]), int(sent.target[i])]
+            waited = (sent.sent[i] - sent.requested[i]) / 1e3
             arguments = {"bytes": int(graph.tensor_bytes[tensor]), "waited_us": float(waited)}
-            event = _span(about, 1, row, self.sent[i], self.arrived[i])
+            event = _span(about, 1, row, sent.sent[i], sent.arrived[i])
             events.append(event | {"args": arguments})
         return {"traceEvents": events, "displayTimeUnit": "ms"}
 
@@ -144,6 +149,7 @@ def _in_turn(simulator: SequentialSimulator, devices: Ints) -> Timeline:
         requested=moves[:, 3],
         sent=moves[:, 3],
         arrived=moves[:, 4],
+        copied=np.ones(len(moves), np.bool_),
     )
 
 
@@ -157,7 +163,8 @@ def record(simulator: Simulator, devices: Ints) -> Timeline:
         start = w.op_start.copy()
         sent = w.tensor[:n].copy(), w.source[:n].copy(), w.target[:n].copy()
         times = w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy()
-        about = start, start + duration, *sent, *times
+        handed = simulator.problem.handed_on[sent[0]] & simulator.rules.at_once
+        about = start, start + duration, *sent, *times, ~handed
         return lambda result: Timeline(simulator.problem, devices, result, *about)
 
     result, made = simulator.record(devices, keep)

@@ -1,12 +1,15 @@
 """Compiled code: kept until any source it was made from changes, and no part of a search."""
 
+import gc
 import importlib
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +18,9 @@ import numpy as np
 import pytest
 from six_ops import six_ops
 
-from suite.core.compilation import inline, kernel, lean_kernel
+from suite.core.compilation import SELDOM, inline, kernel, lean_kernel
 from suite.core.compile_time import CompileTime
+from suite.core.compilers import FieldsOnceCompiler, with_room
 from suite.core.paths import ROOT
 from suite.core.problem import Problem
 from suite.formats.machine_toml import load_machine
@@ -265,3 +269,42 @@ def test_numba_still_has_the_private_parts_that_are_used():
         gone.append("numba.njit(_nrt=False)")
     where = "see suite/core/compilation.py and what it imports"
     assert not gone, f"numba {numba.__version__} has no {', '.join(gone)} any more: {where}"
+
+
+def test_python_frees_as_before_once_something_was_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    before, seen = gc.get_threshold(), []
+    monkeypatch.setattr("suite.core.compilers.FieldsOnceCompiler.define_pipelines", _told(seen))
+    assert kernel(lambda x: x + 1)(2) == 3
+    with pytest.raises(numba.TypingError):
+        kernel(lambda x: x.nothing)(2)
+    assert gc.get_threshold() == before
+    assert seen == [(SELDOM, *before[1:])] * 2
+
+
+def _told(seen):
+    plain = FieldsOnceCompiler.define_pipelines
+
+    def define_pipelines(self):
+        seen.append(gc.get_threshold())
+        return plain(self)
+
+    return define_pipelines
+
+
+def _leaf():
+    return 0
+
+
+def _faults(depth):
+    """Pages that the system gives to 300 calls at a depth of the stack."""
+    if depth:
+        return _faults(depth - 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(300):
+        _leaf()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def test_calls_of_a_compilation_need_no_new_pages_at_any_depth():
+    assert max(with_room(partial(_faults, depth)) for depth in range(400)) < 300

@@ -13,7 +13,7 @@ from suite.core.compilation import inline, trailing_zeros
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
-from suite.simulator.compiled.rules import HANDED, PIPELINED, WIDE
+from suite.simulator.compiled.rules import AT_ONCE, WIDE
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -26,7 +26,7 @@ def transfer_time(links: FlatLinks, source: int, target: int, size: int) -> int:
 
 @inline
 def hold_time(links: FlatLinks, source: int, target: int, size: int) -> int:
-    """Nanoseconds for which a transfer holds its channels (``PIPELINED``)."""
+    """Nanoseconds for which a transfer holds its channels (``AT_ONCE``)."""
     seconds = links.hold[source, target] + size / links.bandwidth[source, target]
     return max(links.shortest, int(np.rint(1e9 * seconds)))
 
@@ -55,7 +55,7 @@ def submit(flat: Layout, w: Work, totals: Totals, number: int, now: int) -> None
 @inline
 def without_copy(flat: Layout, w: Work, number: int) -> bool:
     """Whether a tensor is in host memory, and its new readers are of the same process."""
-    return HANDED and flat.graph.handed_on[w.tensor[number]]
+    return AT_ONCE and flat.graph.handed_on[w.tensor[number]]
 
 
 @inline
@@ -68,7 +68,7 @@ def let_go(links: FlatLinks, w: Work, line: int) -> None:
 
 @inline
 def end_hold(flat: Layout, w: Work, totals: Totals, number: int, now: int) -> None:
-    """A transfer needs its channels no longer, though it may be under way (``PIPELINED``)."""
+    """A transfer needs its channels no longer, though it may be under way (``AT_ONCE``)."""
     line = flat.links.queue[w.source[number], w.target[number]]
     let_go(flat.links, w, line)
     serve(flat, w, totals, line, now)
@@ -113,7 +113,7 @@ def _start(flat: Layout, w: Work, totals: Totals, number: int, line: int, now: i
     w.ended[number] = now + transfer_time(flat.links, source, target, size)
     # Requests are numbered behind the lanes, so that at one time those go first.
     push(flat, w, w.ended[number], len(w.running) + number)
-    if PIPELINED:
+    if AT_ONCE:
         free = now + hold_time(flat.links, source, target, size)
         push(flat, w, free, len(w.running) + len(w.tensor) + number)
 

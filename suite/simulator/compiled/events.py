@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suite.core.compilation import inline
 from suite.simulator.compiled.booked import book
-from suite.simulator.compiled.channels import let_go, serve, submit, without_copy
+from suite.simulator.compiled.channels import let_go, serve, submit
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.memory import allocate, allocate_outputs, free, leave, release
@@ -12,13 +12,12 @@ from suite.simulator.compiled.occupancy import owe, pause
 from suite.simulator.compiled.ready import dequeue, enqueue, nothing_ready, receive, sort_fresh
 from suite.simulator.compiled.rules import (
     ALLOC_AT_END,
+    AT_ONCE,
     BLOCKS,
     BOOKED,
     BROADCAST,
     DETAILED,
-    LANES,
     PAUSING,
-    PIPELINED,
     RESTING,
     TRAILING,
 )
@@ -29,7 +28,7 @@ from suite.simulator.compiled.transfers import publish
 @inline
 def start_operation(flat: Layout, w: Work, totals: Totals, device: int, now: int) -> None:
     """If the device is idle, run the head of its queue; of several lanes, on each that is."""
-    if LANES:
+    if AT_ONCE:
         for lane in range(flat.graph.first_lane[device], flat.graph.first_lane[device + 1]):
             if w.running[lane] == IDLE and not nothing_ready(flat, w, device):
                 _begin(flat, w, totals, lane, device, now)
@@ -43,7 +42,7 @@ def _begin(flat: Layout, w: Work, totals: Totals, lane: int, device: int, now: i
     w.running[lane] = op
     w.op_start[op] = now
     duration = flat.graph.duration[op, flat.graph.kind[device]]
-    if LANES:
+    if AT_ONCE:
         if w.computing[device] == 0:
             w.since[device] = now
         w.computing[device] += 1
@@ -59,14 +58,14 @@ def _begin(flat: Layout, w: Work, totals: Totals, lane: int, device: int, now: i
 
 @inline
 def end_operation(flat: Layout, w: Work, totals: Totals, lane: int, now: int, requests: int) -> int:
-    """Handle the end of what runs in a lane, of which a device has one unless there are ``LANES``.
+    """Handle the end of what runs in a lane, of which a device may have several if ``AT_ONCE``.
 
     Returns the number of requests there are now.
     """
-    device = flat.graph.lane_device[lane] if LANES else lane
+    device = flat.graph.lane_device[lane] if AT_ONCE else lane
     op = w.running[lane]
     w.running[lane] = IDLE
-    if LANES and op >= 0:
+    if AT_ONCE and op >= 0:
         w.computing[device] -= 1
         if w.computing[device] == 0:
             totals.busy[device] += now - w.since[device]
@@ -95,7 +94,7 @@ def end_transfer(
     source, target = w.source[number], w.target[number]
     line = flat.links.queue[source, target]
     edge = w.first_edge[number]
-    held = not BOOKED and not PIPELINED and not without_copy(flat, w, number)
+    held = not BOOKED and not AT_ONCE
     if held and not (TRAILING and edge >= 0):
         let_go(flat.links, w, line)
     if TRAILING and edge >= 0:

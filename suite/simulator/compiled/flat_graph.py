@@ -25,7 +25,7 @@ class FlatGraph(NamedTuple):
     """int32[devices]: the column of each device; with one each, rows would fill the caches."""
     first_lane: NDArray[np.int32]
     """int32[devices + 1]: a device's lanes, each of which runs an operation at a time, begin here;
-    one a device unless there are ``lanes``."""
+    one a device or more (``at_once``)."""
     lane_device: NDArray[np.int32]
     """int32[lanes]: whose each lane is."""
     rank: NDArray[np.int32]
@@ -46,7 +46,7 @@ class FlatGraph(NamedTuple):
     size: NDArray[np.int64]
     """int64[tensors]: bytes that a transfer moves."""
     handed_on: NDArray[np.bool_]
-    """bool[tensors]: what crosses without a copy (``handed``)."""
+    """bool[tensors]: what crosses without a copy (``at_once``)."""
     held: NDArray[np.int64]
     """int64[tensors]: bytes that a tensor takes in memory."""
     alias_edge: NDArray[np.int32]

@@ -15,7 +15,7 @@ from suite.simulator.compiled.events import end_operation, end_transfer, start_o
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.reset import reset
-from suite.simulator.compiled.rules import LANES, PIPELINED, TIMED, Rules
+from suite.simulator.compiled.rules import AT_ONCE, TIMED, Rules
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -41,7 +41,7 @@ def simulate(
                 if least > deadline:
                     return -least, requests
             requests = end_operation(flat, w, totals, index, now, requests)
-        elif PIPELINED and index >= lanes + edges:
+        elif AT_ONCE and index >= lanes + edges:
             end_hold(flat, w, totals, index - lanes - edges, now)
         else:
             requests = end_transfer(flat, w, totals, index - lanes, now, requests)
@@ -53,7 +53,7 @@ def simulate(
 @inline
 def _left(flat: Layout, w: Work, totals: Totals, lane: int) -> int:
     """Nanoseconds that the lane's device certainly takes for what it has not begun (``TIMED``)."""
-    if LANES:
+    if AT_ONCE:
         device = flat.graph.lane_device[lane]
         several = flat.graph.first_lane[device + 1] - flat.graph.first_lane[device]
         shared: int = (w.load[device] - w.begun[device]) // several

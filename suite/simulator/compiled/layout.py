@@ -10,6 +10,7 @@ from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.simulator.compiled.flat_graph import FlatGraph, flat_graph
 from suite.simulator.compiled.links import FlatLinks, flat_links
+from suite.simulator.lanes import at_once
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 
@@ -43,8 +44,8 @@ def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
     """
     duration, n = graph.duration, problem.machine.n_devices
     moved = np.repeat(graph.size, np.diff(graph.use_start))
-    # Where transfers are pipelined, each has a second number: of the end of its hold.
-    numbers = 2 if semantics.of_machine and problem.machine.pipelined else 1
+    # Where they may be several at once, each transfer has a second number: of its hold's end.
+    numbers = 2 if at_once(problem.machine, semantics) else 1
     bits = int(len(graph.lane_device) + numbers * len(moved) + 1).bit_length()
     longest = float(duration.max(axis=1).sum(dtype=np.float64))
     longest += 1e9 * semantics.rest * len(duration)

@@ -24,8 +24,8 @@ class FlatLinks(NamedTuple):
     bandwidth: NDArray[np.float64]
     """float64[devices, devices]: bytes per second."""
     hold: NDArray[np.float64]
-    """float64[devices, devices]: seconds that a transfer holds its channel beside its bytes; less
-    than its latency where it is ``pipelined``."""
+    """float64[devices, devices]: seconds that a transfer holds its channel beside its bytes;
+    perhaps less than its latency (``at_once``)."""
     trail: NDArray[np.int64]
     """int64[devices, devices]: nanoseconds that a transfer holds its channel after its arrival."""
     occupancy: NDArray[np.float64]

@@ -8,7 +8,7 @@ from suite.core.compilation import inline
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
-from suite.simulator.compiled.rules import LANES
+from suite.simulator.compiled.rules import AT_ONCE
 from suite.simulator.compiled.state import IDLE, PAUSED, Work
 
 SENDER, RECEIVER, PER_BYTE = range(3)
@@ -45,7 +45,7 @@ def owe(flat: Layout, w: Work, number: int) -> None:
 
 @inline
 def _occupied(flat: Layout, w: Work, device: int) -> bool:
-    if LANES:
+    if AT_ONCE:
         for lane in range(flat.graph.first_lane[device], flat.graph.first_lane[device + 1]):
             if w.running[lane] == IDLE:
                 return False

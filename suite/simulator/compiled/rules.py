@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from suite.core.machine import Machine
+from suite.simulator.lanes import at_once
 from suite.simulator.semantics import Semantics
 
 BROADCAST = False
@@ -19,9 +20,7 @@ BLOCKS = False
 ALLOC_AT_END = False
 DETAILED = False
 PAUSING = False
-LANES = False
-PIPELINED = False
-HANDED = False
+AT_ONCE = False
 TIMED = False
 WIDE = False
 LONG = False
@@ -43,12 +42,8 @@ class Rules(NamedTuple):
     """Whether transfers may keep devices from computing, or the policy is ``stack``."""
     pausing: bool
     """``resting`` or ``detailed``: a device may be neither idle nor computing."""
-    lanes: bool = False
-    """Whether any device runs several operations at once."""
-    pipelined: bool = False
-    """Whether a channel may take a transfer before the one before it has arrived."""
-    handed: bool = False
-    """Whether what is in host memory is handed on without a copy."""
+    at_once: bool = False
+    """Whether several things may happen at once (:func:`suite.simulator.lanes.at_once`)."""
     timed: bool = False
     """Whether there are deadlines."""
     wide: bool = False
@@ -71,9 +66,7 @@ def rules_of(
         alloc_at_end=semantics.alloc_at_end,
         detailed=detailed,
         pausing=detailed or semantics.rest > 0,
-        lanes=semantics.of_machine and machine.parallel,
-        pipelined=semantics.of_machine and machine.pipelined,
-        handed=semantics.of_machine and machine.one_process,
+        at_once=at_once(machine, semantics),
         wide=wide,
         long=long,
     )

@@ -61,13 +61,14 @@ class Work(NamedTuple):
     """int64[devices]: the end of a slice, filled downwards, queues what transfers made ready
     (``detailed``)."""
     running: NDArray[np.int32]
-    """int32[lanes]: the operation that runs, IDLE or PAUSED; one lane a device unless ``lanes``."""
+    """int32[lanes]: the operation that runs, IDLE or PAUSED; one lane a device or more
+    (``at_once``)."""
     computing: NDArray[np.int32]
-    """int32[devices]: how many of its lanes run operations (``lanes``)."""
+    """int32[devices]: how many of its lanes run operations (``at_once``)."""
     since: NDArray[np.int64]
-    """int64[devices]: since when at least one does, in nanoseconds (``lanes``)."""
+    """int64[devices]: since when at least one does, in nanoseconds (``at_once``)."""
     begun: NDArray[np.int64]
-    """int64[devices]: nanoseconds of the operations that have begun (``lanes`` and ``timed``)."""
+    """int64[devices]: nanoseconds of the operations that have begun (``at_once`` and ``timed``)."""
     owed: NDArray[np.int64]
     """int64[devices]: nanoseconds for which arrivals will keep it from computing (``detailed``)."""
     queue_head: NDArray[np.int32]
@@ -82,7 +83,7 @@ class Work(NamedTuple):
     one word unless the machine is ``wide``."""
     heap: NDArray[np.int64]
     """int64[lanes + channels + 1], with edges for channels if transfers are booked, twice the edges
-    if they are ``pipelined``: keys of pending events; the last entry is their number."""
+    if they are ``at_once``: keys of pending events; the last entry is their number."""
     heap_number: NDArray[np.int32]
     """int32[as long]: where keys are times alone (``long``), their devices and
     requests."""
@@ -120,7 +121,7 @@ def workspace(flat: Layout, rules: Rules) -> tuple[Work, Totals]:
     lanes = len(flat.graph.lane_device)
     # At most one event is pending per lane and per channel, unless transfers are booked ahead or
     # are under way when their channels are free again.
-    ahead = 2 * edges if rules.pipelined else edges if rules.booked else channels
+    ahead = 2 * edges if rules.at_once else edges if rules.booked else channels
     events = lanes + ahead
     short = {"state": ops, "uses": instances, "buffer": instances, "sharers": instances}
     short |= {"edge_instance": edges, "chain": edges, "tensor": edges, "source": edges}

@@ -78,11 +78,19 @@ def test_the_bound_lets_it_cross_for_nothing():
     assert bounds == pytest.approx([5 + 120 + 7, 5 + 1 + 7])
 
 
+def test_a_trace_shows_copies_alone():
+    line = timeline(*case(OPS, TENSORS, in_host=[0], one_process=True, **LINK))
+    assert (len(line.tensor), line.copies().tensor.tolist()) == (2, [1])
+    sent = [e for e in line.to_chrome()["traceEvents"] if e.get("cat") == "transfer"]
+    assert [e["args"]["bytes"] for e in sent] == [30]
+
+
 def test_peers_know_nothing_of_it():
     plain, one = (case(OPS, TENSORS, in_host=[0], one_process=o, **LINK) for o in (False, True))
     for rules in list(PRESETS.values())[1:]:
-        results = [Simulator(p, semantics=rules).run(d) for p, d in (plain, one)]
-        assert results[0].same_as(results[1])
+        lines = [timeline(*each, semantics=rules) for each in (plain, one)]
+        assert lines[0].result.same_as(lines[1].result)
+        assert lines[1].copies().tensor.tolist() == lines[1].tensor.tolist() == [0, 1]
 
 
 def test_a_machine_says_so_with_true_or_false():

@@ -136,10 +136,11 @@ def test_utilisation_adds_up_to_the_busy_time(case):
 
 @settings(max_examples=50, deadline=None)
 @given(CASES)
-def test_the_chrome_trace_shows_every_operation_and_transfer(case):
+def test_the_chrome_trace_shows_every_operation_and_copy(case):
     t = timeline(*case)
+    trace, t = t.to_chrome(), t.copies()
     graph, names = t.problem.graph, [d.name for d in t.problem.machine.devices]
-    events = json.loads(json.dumps(t.to_chrome()))["traceEvents"]
+    events = json.loads(json.dumps(trace))["traceEvents"]
     tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
     spans = [e for e in events if e["ph"] == "X"]
     ops = [e for e in spans if e["cat"] != "transfer"]
