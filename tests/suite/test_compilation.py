@@ -296,6 +296,10 @@ def _leaf():
     return 0
 
 
+# Larger than a step of the recursion, so that at some depth it lies across a border.
+_leaf.__code__ = _leaf.__code__.replace(co_stacksize=64)
+
+
 def _faults(depth):
     """Pages that the system gives to 300 calls at a depth of the stack."""
     if depth:
