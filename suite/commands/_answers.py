@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from suite.bench.measure_top import Measured
     from suite.capture.load_model import Loaded
     from suite.core.arrays import Ints
+    from suite.core.scores import Judge
     from suite.core.uncertainty import Judging
     from suite.execution.measurement import Step
-    from suite.execution.real_judge import RealJudge
-    from suite.search.robust_judge import RobustJudge
 
 
 REAL = "real"
@@ -123,27 +122,30 @@ def measured_step(arguments: argparse.Namespace, loaded: Loaded, backend: str) -
     return step_of(loaded, backend, arguments.model, options_of(arguments))
 
 
-def robust_json(judge: RobustJudge, devices: Ints) -> dict[str, Any]:
-    """What a placement, int32[ops], scores: on every machine, and together. Seconds."""
+def judge_json(judge: Judge, devices: Ints) -> dict[str, Any] | None:
+    """What a placement, int32[ops], scored. None: its judge was the simulator.
+
+    On every machine and together; or for real (None: it was not run), and how all runs ended.
+    """
+    from suite.execution.real_judge import RealJudge
+    from suite.search.robust_judge import RobustJudge
+
+    if isinstance(judge, RealJudge):
+        return {"score": REAL, "seconds": judge.measured(devices), **judge.as_record()}
+    if not isinstance(judge, RobustJudge):
+        return None
     times = [simulator.run(devices).step_time for simulator in judge.simulators]
     together = max(times) if judge.settings.score == "worst" else sum(times) / len(times)
     return {"score": judge.settings.score, "seconds": together, "step_times": times}
 
 
-def robust_text(found: dict[str, Any]) -> str:
-    """The same on one line."""
-    times = found["step_times"]
-    span = f"{min(times):.6f} to {max(times):.6f} s"
-    return f"judge      {found['score']} of {len(times)} machines {found['seconds']:.6f} s ({span})"
-
-
-def real_json(judge: RealJudge, devices: Ints) -> dict[str, Any]:
-    """What a placement, int32[ops], took for real, and how all runs of the search ended."""
-    return {"score": REAL, "seconds": judge.measured(devices), **judge.as_record()}
-
-
-def real_text(found: dict[str, Any]) -> str:
-    """The same, a line for each way in which runs failed."""
+def judge_text(found: dict[str, Any]) -> str:
+    """The same on one line, and one for each way in which runs failed."""
+    if found["score"] != REAL:
+        times = found["step_times"]
+        span = f"{min(times):.6f} to {max(times):.6f} s"
+        of = f"{found['score']} of {len(times)} machines"
+        return f"judge      {of} {found['seconds']:.6f} s ({span})"
     took = "it was not run" if found["seconds"] is None else f"{found['seconds']:.6f} s"
     runs = f"{found['runs']} runs, {found['run_seconds']:.1f} s"
     lines = [f"judge      real {took} ({runs})"]

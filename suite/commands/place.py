@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from suite.commands._answers import (
     add_answer_arguments,
+    judge_json,
+    judge_text,
     judging_of,
     measure_top_of,
     measured_step,
     measured_text,
-    real_json,
-    real_text,
-    robust_json,
-    robust_text,
 )
 from suite.commands._common import (
     MODELS,
@@ -106,7 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.core.uncertainty import Judging
     from suite.execution.real_judge import RealJudge
-    from suite.search.robust_judge import RobustJudge
     from suite.simulator.judges import make_simulator, own_semantics
 
     compile_first(arguments.placer, placer, problem.machine)
@@ -148,15 +145,11 @@ def run(arguments: argparse.Namespace) -> int:
     if chosen is not answer:
         _write(arguments, problem, chosen)
     bound = bound_under(problem, semantics)
-    verdict: dict[str, Any] | None = None
-    if isinstance(judge, RobustJudge):
-        verdict = robust_json(judge, chosen.placement.devices)
-    elif isinstance(judge, RealJudge):
-        verdict = real_json(judge, chosen.placement.devices)
+    score = judge_json(judge, chosen.placement.devices)
     if arguments.json:
         found = _as_json(loaded, problem, trials, bound)
         found |= {"fastest": None if best is None else best.placer}
-        found |= {} if verdict is None else {"judge": verdict}
+        found |= {} if score is None else {"judge": score}
         found |= {} if policy is None else {"policy": policy}
         found |= {} if measured is None else {"measured_top": measured.as_record()}
         print(json.dumps(found, indent=1))
@@ -165,8 +158,8 @@ def run(arguments: argparse.Namespace) -> int:
         if policy is not None:
             how = policy_text(policy)
         print(_as_text(loaded, problem, trials, bound, best, how))
-        if verdict is not None:
-            print((real_text if isinstance(judge, RealJudge) else robust_text)(verdict))
+        if score is not None:
+            print(judge_text(score))
         if measured is not None:
             print(measured_text(measured, lambda devices: simulator.run(devices).step_time))
         for path in filter(None, (arguments.output, arguments.trace)):

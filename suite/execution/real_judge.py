@@ -1,8 +1,9 @@
 """A judge that runs every placement for real, as the papers' planners were judged.
 
-HDP (section 4.1), ColocRL (4.2) and Post (5.1) had each placement that they sampled run on the
-machine, for some steps of which the first did not count. A search so judged needs no profile that
-is right, but seconds for each evaluation where a simulation takes milliseconds.
+HDP (section 4.1) had each placement that it sampled run on the machine, for ten steps of which the
+first five did not count, and took the median of the others, as is done here; ColocRL took the mean
+of all but the first. A search so judged is not misled by a profile that is wrong, but needs seconds
+for an evaluation where a simulation takes milliseconds.
 """
 
 from __future__ import annotations
