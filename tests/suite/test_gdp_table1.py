@@ -29,7 +29,7 @@ def page(tmp_path_factory):
         gdp_record("gdp_rnnlm_2", "gdp", 0.2, cpu_seconds=10.0),
         gdp_record("gdp_rnnlm_2", "human_expert", 0.3),
         gdp_record("gdp_rnnlm_2", "metis", 0.4, status="oom", oom=["gpu:0"]),
-        *(gdp_record("gdp_rnnlm_2", "hdp", 0.4, seed, cpu_seconds=25.0) for seed in range(3)),
+        *(gdp_record("gdp_rnnlm_2", "hdp", 0.4, s, cpu_seconds=25.0 * (3 - s)) for s in range(3)),
         gdp_record("amoebanet_d", "gdp", 0.5),
         gdp_record("amoebanet_d", "human_expert", 0.6),
         gdp_record("amoebanet_d", "metis", 0.45),
@@ -69,7 +69,7 @@ def test_the_oom_pattern_is_compared(page):
     assert "at most 25% of a GPU's memory" in page.notes[1]
 
 
-def test_searches_are_compared_by_their_cpu_seconds(page):
+def test_searches_are_compared_by_the_least_of_their_cpu_seconds(page):
     rows = rows_of(page, "Search speed-up")
     assert rows["2-layer RNNLM (2)"]["HDP / GDP-one"] == "x2.50 (x2.95)"
     assert rows["AmoebaNet (4)"]["HDP / GDP-one"] == "missing (x58.8)"
@@ -81,4 +81,4 @@ def test_searches_are_compared_by_their_cpu_seconds(page):
 def test_every_printed_row_is_in_the_grid(page):
     jobs = [j for j in load_grids("gdp_table1").jobs if j.cell.task != "gdp_rnnlm_8"]  # Table 3's
     assert len(rows_of(page, "The paper's table")) == 13
-    assert page.expected == len(jobs) == 12 * (3 + 3 + 3 + 1 + 3)
+    assert page.expected == len(jobs) == 12 * (3 + 3 + 3 + 3 + 3)
