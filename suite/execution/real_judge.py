@@ -8,6 +8,7 @@ for an evaluation where a simulation takes milliseconds.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter, defaultdict
 from statistics import median
@@ -44,6 +45,8 @@ class RealJudge:
         self._seconds = 0.0
         self._statuses: Counter[str] = Counter()
         self._reasons: dict[str, str] = {}
+        # A placer may run others side by side, each with a search of its own.
+        self._lock = threading.Lock()
         self._times: defaultdict[str, list[float]] = defaultdict(list)
 
     def __call__(self, devices: Ints) -> Scores:
@@ -55,7 +58,8 @@ class RealJudge:
         times = np.array(simulated.step_time)
         oom = np.zeros(len(devices), np.bool_)
         for i, row in enumerate(devices):
-            seconds = self._run(row)
+            with self._lock:
+                seconds = self._run(row)
             oom[i] = seconds is None
             times[i] = FAILING * times[i] if seconds is None else seconds
         return Scores(times, oom, simulated.peak_memory)

@@ -1,6 +1,8 @@
 """A search that is judged by running its placements: what counts, what fails, what is told."""
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -77,6 +79,24 @@ def test_what_does_not_run_is_no_answer_and_the_search_goes_on():
     found = judge.as_record()
     assert found["statuses"] == {"error": 1, "ok": 1, "oom": 1, "timeout": 1}
     assert found["reasons"]["timeout"] == "it is timeout"
+
+
+def test_one_runs_at_a_time_whoever_asks():
+    judge, host = judge_on(1.0, 2.0, 3.0, 4.0)
+    plain, under_way = host.measure, []
+
+    def measure(*arguments):
+        under_way.append(1)
+        time.sleep(0.01)
+        assert under_way == [1]
+        under_way.clear()
+        return plain(*arguments)
+
+    host.measure = measure
+    with ThreadPoolExecutor(2) as pool:
+        for scores in pool.map(judge, [PLACEMENTS, PLACEMENTS]):
+            assert scores.step_time.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert len(host.calls) == 8
 
 
 def test_a_host_on_which_nothing_runs_ends_the_search():
