@@ -149,8 +149,9 @@ class _Watch(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: object) -> None:
         COMPILE_TIME.begin()
-        self._before.append(gc.get_threshold())
-        gc.set_threshold(SELDOM if self._before[-1][0] else 0, *self._before[-1][1:])
+        first, *others = before = gc.get_threshold()
+        self._before.append(before)
+        gc.set_threshold(first and max(first, SELDOM), *others)
 
     def on_end(self, event: object) -> None:
         gc.set_threshold(*self._before.pop())
