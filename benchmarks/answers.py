@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -99,12 +100,6 @@ def collect(problem: Problem, task: str, seed: int, settings: Settings) -> tuple
         for one in candidates(problem, answer, best):
             pool.add(who, np.asarray(one.placement.devices))
         print(f"{task} seed {seed}: judged by {who}, {seconds[who]:.0f} s", file=sys.stderr)
-    for name in OTHERS:
-        try:
-            answer = make_placer(name, {}).place(problem, Search(problem, Simulator(problem), seed))
-        except Unsupported:
-            continue
-        pool.add(name, np.asarray(answer.devices))
     return pool, seconds
 
 
@@ -113,7 +108,20 @@ def experiment(
 ) -> dict[str, Any]:
     """One task and seed: searches, then one contest of all that they found."""
     pool, seconds = collect(problem, task, seed, settings)
+    return {"search_seconds": seconds} | run_all(pool, problem, task, seed, settings, backend)
+
+
+def run_all(
+    pool: Pool, problem: Problem, task: str, seed: int, settings: Any, backend: Backend
+) -> dict[str, Any]:
+    """One contest of all that searches found and of the placers that do not search."""
     simulator = Simulator(problem)
+    for name in OTHERS:
+        try:
+            answer = make_placer(name, {}).place(problem, Search(problem, simulator, seed))
+        except Unsupported:
+            continue
+        pool.add(name, np.asarray(answer.devices))
     ran = contest(
         backend,
         Step.of_task(task),
@@ -123,7 +131,6 @@ def experiment(
     )
     return {
         "found": pool.found,
-        "search_seconds": seconds,
         "simulated": [simulator.run(one).step_time for one in pool.devices],
         "relative": [list(entry.relative) for entry in ran.entries],
         "step_times": [[list(one) for one in entry.step_times] for entry in ran.entries],
@@ -167,7 +174,8 @@ class Outcome:
         return mine is not None and all(max(o) >= min(mine) for o in self.telling.values())
 
 
-WAYS = {
+Ways = Mapping[str, Callable[[Outcome], int]]
+WAYS: Ways = {
     "search alone": lambda o: o.alone("machine"),
     "judge: mean": lambda o: o.alone("mean"),
     "judge: worst": lambda o: o.alone("worst"),
@@ -177,39 +185,74 @@ WAYS = {
 }
 
 
-def row(task: str, records: list[dict[str, Any]]) -> tuple[str, ...]:
-    """A line of the table: each way against the search alone, over all seeds of a task."""
+def compared(records: list[dict[str, Any]], ways: Ways, against: str) -> tuple[str, ...]:
+    """Each way, then the other placers, against one search alone, over all seeds of a task."""
     outcomes = [Outcome(record) for record in records]
     cells = []
-    for way in WAYS.values():
-        ratios = [o.time(way(o)) / o.time(o.alone("machine")) for o in outcomes]
+    for way in ways.values():
+        ratios = [o.time(way(o)) / o.time(o.alone(against)) for o in outcomes]
         held = sum(o.is_fastest(way(o)) for o in outcomes)
         cells.append(f"{geometric_mean(ratios):.3f} ({held} of {len(outcomes)})")
-    others = geometric_mean([o.others() / o.time(o.alone("machine")) for o in outcomes])
+    others = geometric_mean([o.others() / o.time(o.alone(against)) for o in outcomes])
+    return (*cells, f"{others:.3f}")
+
+
+def row(task: str, records: list[dict[str, Any]]) -> tuple[str, ...]:
+    """A line of the table."""
     runs = sum(record["runs"] for record in records)
     spent = sum(record["run_seconds"] for record in records)
-    return (task, *cells, f"{others:.3f}", f"{runs:,}", f"{spent:,.0f}")
+    return (task, *compared(records, WAYS, "machine"), f"{runs:,}", f"{spent:,.0f}")
 
 
 def main() -> None:
     """Run what is missing; write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("machine")
-    parser.add_argument("task", nargs="+")
-    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--evaluations", type=int, default=4000)
     parser.add_argument("--machines", type=int, default=5)
     parser.add_argument("--spread", type=float, help="instead of what the profile records")
-    parser.add_argument("--count", type=int, default=6)
+    add_arguments(parser, seeds=3, count=6, output="results/answers")
+    asked = parsed(parser)
+    settings = Settings(**{name: getattr(asked, name) for name in Settings.__dataclass_fields__})
+    rows = table(asked, settings, experiment, row)
+    head = ("task", *WAYS, "best of others", "runs", "seconds of runs")
+    lead = (
+        f"`python benchmarks/answers.py {asked.machine} ...`: annealing with"
+        f" {settings.evaluations:,} evaluations, {asked.seeds} seeds; {settings.machines} machines"
+        f" drawn; the {settings.count} best answers, {settings.apart:.0%} of the operations apart."
+        " Measured step time as a multiple of the search's alone, geometric mean over seeds, from"
+        " rounds that chose nothing; in brackets, how often nothing that was run is faster beyond"
+        f" the range of those rounds. Others: {', '.join(OTHERS)}."
+    )
+    write_page(__file__, Section("Answers that hold", head, tuple(rows), lead))
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, seeds: int, count: int, output: str) -> None:
+    """What every such comparison is asked; its defaults."""
+    parser.add_argument("machine")
+    parser.add_argument("task", nargs="+")
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--apart", type=float, default=0.02)
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--output", type=Path, default=Path("results/answers"))
+    parser.add_argument("--output", type=Path, default=Path(output))
     parser.add_argument("--expose", action="store_true", help="as placebench bench has it")
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The command line; it ends here where the rounds are too few."""
     asked = parser.parse_args()
     if asked.rounds < 2:
         parser.error("--rounds must be 2 at least: one half chooses, the other tells")
-    names = list(Settings.__dataclass_fields__)
-    settings = Settings(**{name: getattr(asked, name) for name in names})
+    return asked
+
+
+def table(
+    asked: argparse.Namespace,
+    settings: Any,
+    experiment: Callable[[Problem, str, int, Any, Backend], dict[str, Any]],
+    row: Callable[[str, list[dict[str, Any]]], tuple[str, ...]],
+) -> list[tuple[str, ...]]:
+    """Run what was not recorded under these settings; a row for each task."""
     rows = []
     for task in asked.task:
         problem = make_problem(task, asked.machine, 0)
@@ -226,16 +269,7 @@ def main() -> None:
             records.append(record)
         rows.append(row(task, records))
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
-    head = ("task", *WAYS, "best of others", "runs", "seconds of runs")
-    lead = (
-        f"`python benchmarks/answers.py {asked.machine} ...`: annealing with"
-        f" {settings.evaluations:,} evaluations, {asked.seeds} seeds; {settings.machines} machines"
-        f" drawn; the {settings.count} best answers, {settings.apart:.0%} of the operations apart."
-        " Measured step time as a multiple of the search's alone, geometric mean over seeds, from"
-        " rounds that chose nothing; in brackets, how often nothing that was run is faster beyond"
-        f" the range of those rounds. Others: {', '.join(OTHERS)}."
-    )
-    write_page(__file__, Section("Answers that hold", head, tuple(rows), lead))
+    return rows
 
 
 def known(path: Path, mark: str) -> dict[str, Any] | None:

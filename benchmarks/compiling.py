@@ -24,7 +24,7 @@ from page import write_page
 from suite.report.table import Section
 
 CHILD = """
-import json, resource, sys, time
+import json, resource, sys
 import tensorflow
 from suite.core import compilation, compilers
 from suite.core.compile_time import COMPILE_TIME

@@ -19,24 +19,16 @@ import argparse
 import sys
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
-from answers import FORMAT, OTHERS, Outcome, Pool, known
+from answers import OTHERS, Pool, Ways, add_arguments, compared, parsed, run_all, table
 from page import write_page
 
-from suite.bench.load_problem import make_problem
-from suite.core.arrays import digest
-from suite.core.errors import Unsupported
 from suite.core.problem import Problem
 from suite.core.scores import Judge
-from suite.execution.backends import make_backend
-from suite.execution.contest import contest
 from suite.execution.measurement import Backend, Step
 from suite.execution.real_judge import RealJudge
-from suite.formats.json_file import write_json
 from suite.report.table import Section
 from suite.search.best_answers import BestAnswers, Remembering, candidates
 from suite.search.placer import Search
@@ -79,24 +71,10 @@ def experiment(
         for one in candidates(problem, answer, best):
             pool.add(who, np.asarray(one.placement.devices))
         tell(f"{who}: {search.evaluations} evaluations, {search.elapsed:.0f} s")
-    for name in OTHERS:
-        try:
-            answer = make_placer(name, {}).place(problem, Search(problem, simulator, seed))
-        except Unsupported:
-            continue
-        pool.add(name, np.asarray(answer.devices))
-    ran = contest(backend, step, pool.devices, settings.rounds, tell=tell)
-    return {
-        "found": pool.found,
-        "spent": spent,
-        "simulated": [simulator.run(one).step_time for one in pool.devices],
-        "relative": [list(entry.relative) for entry in ran.entries],
-        "step_times": [[list(one) for one in entry.step_times] for entry in ran.entries],
-        "status": [entry.status for entry in ran.entries],
-    }
+    return {"spent": spent} | run_all(pool, problem, task, seed, settings, backend)
 
 
-WAYS = {
+WAYS: Ways = {
     "simulated alone": lambda o: o.alone(SIMULATED),
     "simulated + measure-top": lambda o: o.chosen(SIMULATED),
     **{who: partial(lambda o, who: o.alone(who), who=who) for who in REAL},
@@ -105,51 +83,21 @@ WAYS = {
 
 
 def row(task: str, records: list[dict[str, Any]]) -> tuple[str, ...]:
-    """A line of the table: each way against simulation alone, over all seeds of a task."""
-    outcomes = [Outcome(record) for record in records]
-    cells = []
-    for way in WAYS.values():
-        ratios = [o.time(way(o)) / o.time(o.alone(SIMULATED)) for o in outcomes]
-        held = sum(o.is_fastest(way(o)) for o in outcomes)
-        cells.append(f"{geometric_mean(ratios):.3f} ({held} of {len(outcomes)})")
-    others = geometric_mean([o.others() / o.time(o.alone(SIMULATED)) for o in outcomes])
+    """A line of the table."""
     seconds = sum(record["spent"][who]["run_seconds"] for record in records for who in REAL)
-    return (task, *cells, f"{others:.3f}", f"{seconds / len(REAL) / len(records):,.0f}")
+    each = seconds / len(REAL) / len(records)
+    return (task, *compared(records, WAYS, SIMULATED), f"{each:,.0f}")
 
 
 def main() -> None:
     """Run what is missing; write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("machine")
-    parser.add_argument("task", nargs="+")
-    parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--simulated", type=int, default=4000, help="evaluations")
     parser.add_argument("--real", type=int, default=100, help="evaluations")
-    parser.add_argument("--count", type=int, default=3)
-    parser.add_argument("--apart", type=float, default=0.02)
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--output", type=Path, default=Path("results/real_judge"))
-    parser.add_argument("--expose", action="store_true", help="as placebench bench has it")
-    asked = parser.parse_args()
-    if asked.rounds < 2:
-        parser.error("--rounds must be 2 at least: one half chooses, the other tells")
+    add_arguments(parser, seeds=1, count=3, output="results/real_judge")
+    asked = parsed(parser)
     settings = Settings(**{name: getattr(asked, name) for name in Settings.__dataclass_fields__})
-    rows = []
-    for task in asked.task:
-        problem = make_problem(task, asked.machine, 0)
-        mark = digest([problem.fingerprint, str(settings)])
-        records = []
-        for seed in range(asked.seeds):
-            path = asked.output / f"{task}-seed{seed}.json"
-            record = known(path, mark)
-            if record is None:
-                with make_backend("cluster", problem.machine, expose=asked.expose) as backend:
-                    record = experiment(problem, task, seed, settings, backend)
-                record |= {"format": FORMAT, "fingerprint": mark, "settings": vars(settings)}
-                write_json(record, path)
-            records.append(record)
-        rows.append(row(task, records))
-        print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
+    rows = table(asked, settings, experiment, row)
     head = ("task", *WAYS, "best of others", "seconds of a search's runs")
     lead = (
         f"`python benchmarks/real_judge.py {asked.machine} ...`: annealing with"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,11 @@ class Measured:
         }
 
 
+def timing_within(timeout: float | None) -> Timing:
+    """How runs before an answer are timed, their steps in ``timeout`` seconds; None: as usual."""
+    return TIMING if timeout is None else replace(TIMING, timeout=timeout)
+
+
 def measure(
     candidates: Sequence[Candidate],
     backend: Backend,
@@ -68,7 +73,6 @@ def measure(
     ``timeout`` is that of the steps of one run, in seconds. InputError as
     :meth:`Backend.measure` raises it.
     """
-    timing = TIMING if timeout is None else Timing(timeout=timeout, traced=0)
     devices: list[Ints] = [np.asarray(one.placement.devices) for one in candidates]
-    found = contest(backend, step, devices, settings.rounds, timing, tell)
+    found = contest(backend, step, devices, settings.rounds, timing_within(timeout), tell)
     return Measured(tuple(candidates), found)

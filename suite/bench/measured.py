@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from suite.bench.cell import Job
-from suite.bench.measure_top import measure
+from suite.bench.measure_top import measure, timing_within
 from suite.bench.record import Record
 from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.execution.backends import open_backend
-from suite.execution.contest import TIMING
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.real_judge import RealJudge
 from suite.execution.steps import step_of_task
@@ -73,8 +71,7 @@ def fastest(
 
 def real_judge(job: Job, problem: Problem, simulator: AnySimulator) -> RealJudge:
     """What judges a job's search by real runs; InputError where this host is not the machine."""
-    timing = TIMING if job.timeout is None else replace(TIMING, timeout=job.timeout)
-    return RealJudge(simulator, _backend(job), _step(job, problem), timing)
+    return RealJudge(simulator, _backend(job), _step(job, problem), timing_within(job.timeout))
 
 
 def _backend(job: Job) -> Backend:
