@@ -43,8 +43,9 @@ def cost(problem: Problem, sides: Ints) -> float:
         readers = sides[graph.colocation[consumers[tensors == tensor]]]
         if (readers != home).any():
             link = link_of[int(home), 1 - int(home)]
-            seconds = link.latency + int(graph.tensor_bytes[tensor]) / link.bandwidth
-            total += TRANSFER_PRICE * seconds
+            nanoseconds = (link.latency + int(graph.tensor_bytes[tensor]) / link.bandwidth) * 1e9
+            # A transfer takes whole nanoseconds, one at least, here as in the simulator.
+            total += TRANSFER_PRICE * max(1, round(nanoseconds)) / 1e9
     return total
 
 
