@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.commands._common import Subparsers, add_cluster, backend_of, command, count
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.bench.record import Record
@@ -21,7 +23,8 @@ def add(parsers: Subparsers) -> None:
         "Draw placements of several kinds, run each for real and in the simulator, and record both"
         " step times. A second call runs only what is missing; `placebench report` writes"
         " fidelity.md, .csv, .json and .png.",
-        "  placebench fidelity rnnlm_small inception_v3 --machine here.toml --backend cluster",
+        "  placebench fidelity rnnlm_small inception_v3 --machine here.toml --backend cluster\n"
+        "  placebench fidelity rnnlm_small --machine here.toml --rounds 2",
     )
     parser.add_argument(
         "tasks", nargs="+", metavar="TASK", help="task (placebench list), or graph file"
@@ -38,6 +41,12 @@ def add(parsers: Subparsers) -> None:
         "--plain", action="store_true", help="without those of searches, which take minutes to find"
     )
     parser.add_argument("--seed", type=count, default=0, help="of the drawn placements (0)")
+    parser.add_argument(
+        "--rounds",
+        type=count,
+        default=1,
+        help="times that all are run; a second tells how far a measurement agrees with itself (1)",
+    )
     parser.add_argument("--steps", type=count, default=10, help="timed steps, 5 discarded (10)")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds of all steps (600)")
     parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
@@ -54,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import keep_machine
 
+    if arguments.rounds < 1:
+        raise InputError("--rounds 0 runs nothing; give >= 1")
     machine = load_machine(arguments.machine)
     asked, expose = backend_of(arguments, machine, otherwise="session"), arguments.expose
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
@@ -66,16 +77,17 @@ def run(arguments: argparse.Namespace) -> int:
         drawn[task] = draw(problem, arguments.placements, arguments.seed, best)
         print(f"{task}: {len(drawn[task])} placements", flush=True)
     keep_machine(arguments.machine, arguments.output / GRID / machine.name)
-    statuses: Counter[str] = Counter()
+    statuses: dict[str, str] = {}
     with make_backend(asked, machine, arguments.cluster, expose=expose) as backend:
-        for task, problem in problems.items():
-            step = step_of_task(files[task] or task, asked)
-            found = compare(task, problem, step, drawn[task], backend, timing, arguments.output)
-            for cell, record in found:
-                statuses[record["status"]] += 1
+        steps = {task: step_of_task(files[task] or task, asked) for task in problems}
+        for number, task in product(range(1, arguments.rounds + 1), problems):
+            run_on = drawn[task], backend, timing, arguments.output, number
+            for cell, record in compare(task, problems[task], steps[task], *run_on):
+                statuses[cell.name] = record["status"]
                 print(f"{cell.name:50} {_line(record)}", flush=True)
-    print(", ".join(f"{n} {status}" for status, n in sorted(statuses.items())))
-    return 1 if statuses["error"] or statuses["timeout"] else 0
+    counts = Counter(statuses.values())
+    print(", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+    return 1 if counts["error"] or counts["timeout"] else 0
 
 
 def _named(task: str) -> tuple[str, str | None]:

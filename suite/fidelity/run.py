@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,19 @@ def compare(
     backend: Backend,
     timing: Timing,
     results: Path,
+    number: int = 1,
 ) -> Iterator[tuple[Cell, Record]]:
     """Measure and simulate placements, in an order of their own; yield each with its record.
 
-    What a step is taken to be is the machine's own: OpenVINO's devices, say, take turns.
-    A placement that is recorded under the same settings is not run again. Records go below
-    ``results``, kinds of placements in the place of placers. At the end those of other settings go:
-    searches on an older profile found other placements, and perhaps more of them.
+    What a step is taken to be is the machine's own: OpenVINO's devices, say, take turns. In round
+    ``number``, from 1, what is recorded under the same settings is run again only if its record has
+    fewer rounds. Records go below ``results``, kinds of placements in the place of placers. At the
+    end those of other settings go: searches on an older profile found other placements, and perhaps
+    more of them.
     """
     code = code_of_modules(*PROTOCOL, "suite.fidelity.breakdown")
     # Were they run as they are drawn, a machine that warms up would look like a kind's doing.
-    order = np.random.default_rng(0).permutation(len(drawn))
+    order = np.random.default_rng(number - 1).permutation(len(drawn))
     semantics = own_semantics(problem.machine)
 
     def fingerprint(cell: Cell, devices: Ints) -> str:
@@ -63,17 +66,20 @@ def compare(
         cell = _cell(problem, task, one.kind, one.number)
         mark = fingerprint(cell, one.placement.devices)
         record, _ = finished(cell.path(results), mark, code["digest"])
-        if record is None:
-            line = timeline(problem, one.placement.devices, semantics=semantics).copies()
+        if record is None or len(_rounds(record)) < number:
             measurement = backend.measure(step, one.placement.devices, timing)
-            record = _record(cell, one, line, measurement)
-            record |= {
-                "backend": backend.name,
-                "semantics": semantics.name,
-                "fingerprint": mark,
-                "planned": len(drawn),
-            }
-            record["code"] = code
+            if record is None:
+                line = timeline(problem, one.placement.devices, semantics=semantics).copies()
+                record = _record(cell, one, line, measurement)
+                record |= {
+                    "backend": backend.name,
+                    "semantics": semantics.name,
+                    "fingerprint": mark,
+                    "planned": len(drawn),
+                }
+                record["code"] = code
+            else:
+                record |= _outcome(measurement, _rounds(record)) | {"parameters": one.about}
             write_record(record, one.placement.devices, cell.path(results))
         yield cell, record
     for path in records_below(_folder(problem, task, results)):
@@ -81,6 +87,25 @@ def compare(
         if _outdated(path, partial(fingerprint, cell)):
             path.unlink()
             path.with_suffix(".npz").unlink(missing_ok=True)
+
+
+def _rounds(record: Record) -> list[list[float]]:
+    """The seconds of the steps that count in each round."""
+    rounds: list[list[float]] = record.get("rounds", [record["step_times"]])
+    return rounds
+
+
+def _outcome(measurement: Measurement, before: list[list[float]]) -> Record:
+    """What a measurement says of a placement, after these rounds; a failure stands for them all."""
+    rounds = [*before, list(measurement.kept)]
+    seconds = [second for one in rounds for second in one]
+    return {
+        "status": measurement.status,
+        "reason": measurement.reason,
+        "step_time": median(seconds) if measurement.status == "ok" else None,
+        "step_times": seconds,
+        "rounds": rounds,
+    }
 
 
 def _cell(problem: Problem, task: str, kind: str, number: int) -> Cell:
@@ -105,14 +130,10 @@ def _outdated(path: Path, fingerprint: Callable[[Ints], str]) -> bool:
 def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) -> Record:
     problem, result = line.problem, line.result
     names = [device.name for device in problem.machine.devices]
-    seconds = measurement.step_time if measurement.status == "ok" else None
     return {
         "format": FORMAT,
         "cell": cell.as_dict(),
-        "status": measurement.status,
-        "reason": measurement.reason,
-        "step_time": seconds,
-        "step_times": list(measurement.kept),
+        **_outcome(measurement, []),
         "outputs": [list(values) for values in measurement.outputs],
         "virtual": measurement.virtual,
         "peak_memory": _known(names, measurement.peak_memory),

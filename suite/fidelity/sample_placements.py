@@ -65,10 +65,10 @@ def draw(
         deck.add("expert", problem.expert)
     for name in PARTITIONERS:
         for devices in _answer(problem, name, {}, seed):
-            deck.add("partitioner", devices, placer=name)
+            deck.add("partitioner", devices, placer=name, drawn_with=seed)
     for name, parameters in best.items():
         for devices in _answer(problem, name, parameters, seed):
-            deck.add("best", devices, placer=name, **parameters)
+            deck.add("best", devices, placer=name, drawn_with=seed, **parameters)
     deck.fill((len(deck.kept) + placements) // 2, "contiguous", contiguous, seed)
     deck.fill(placements, "random", random, seed)
     return deck.kept[:placements]
@@ -98,7 +98,7 @@ class _Deck:
         for number in range(_TRIES * max(0, size - before)):
             if len(self.kept) >= size:
                 return
-            self.add(kind, make(self.problem, rng, number))
+            self.add(kind, make(self.problem, rng, number), drawn_with=seed)
 
 
 def _rng(problem: Problem, kind: str, seed: int) -> np.random.Generator:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import sqrt
+from statistics import median
+
 import numpy as np
 import pandas as pd
 
@@ -13,12 +16,14 @@ from suite.core.statistics import (
     Pairs,
     agreement,
     median_interval,
+    spearman,
 )
 
 GRID = "fidelity"
 COLUMNS = (
     *("task", "machine", "backend", "virtual", "kind", "number", "status", "reason"),
-    *("measured", "low", "high", "steps", "level", "simulated", "error_percent"),
+    *("measured", "low", "high", "steps", "level", "first_round", "second_round"),
+    *("simulated", "error_percent"),
     *("memory_error_percent", "first_output_percent", "last_output_percent", "breakdown"),
 )
 
@@ -28,6 +33,7 @@ def fidelity(records: pd.DataFrame) -> pd.DataFrame:
 
     Step times in seconds; ``low`` and ``high`` bound the measured median: the interval over
     ``steps`` steps that holds it with the chance ``level``, which is their range below six steps.
+    ``first_round`` and ``second_round`` are the medians of these rounds; NaN where it was one.
     ``error_percent`` is 100 (simulated - measured) / measured, ``memory_error_percent`` the same of
     the peak memory of the fullest device; NaN without a measurement. ``first_output_percent`` and
     ``last_output_percent`` are by how much the outputs of the first and of the last step (the loss)
@@ -58,9 +64,29 @@ def _row(record: pd.Series, alone: list[list[float]]) -> tuple[object, ...]:
     peak, thought = fullest_peaks(record["simulated"].get("peak_memory", {}), record["peak_memory"])
     memory = 100 * (thought / peak - 1)
     spread = (interval.low, interval.high, len(record["step_times"]), interval.level)
-    times = (measured, *spread, simulated, error)
+    times = (measured, *spread, *_round_medians(record), simulated, error)
     off = _outputs_off(record["outputs"], alone)
     return (*start, *outcome, *times, memory, *off, record["breakdown"])
+
+
+def _round_medians(record: pd.Series) -> tuple[float, float]:
+    """Seconds of the first two rounds; NaN without a second one, or if it failed."""
+    if record["status"] != "ok" or len(record["rounds"]) < 2:
+        return np.nan, np.nan
+    first, second = (median(times) for times in record["rounds"][:2])
+    return first, second
+
+
+def reachable(rows: pd.DataFrame) -> float:
+    """The rank correlation that a simulator without error could expect to have.
+
+    From that of the first and the second round, r: what a measurement of both would have with what
+    is true, sqrt(2 r / (1 + r)) (Spearman 1910; Brown 1910). NaN for fewer than three placements
+    with two rounds, or where r is below zero.
+    """
+    kept = rows.dropna(subset=["first_round", "second_round"])
+    agree = spearman(*(kept[c].to_numpy(np.float64) for c in ("first_round", "second_round")))
+    return sqrt(2 * agree / (1 + agree)) if agree >= 0 else np.nan
 
 
 def _outputs_off(outputs: list[list[float]], alone: list[list[float]]) -> tuple[float, float]:

@@ -19,7 +19,7 @@ _NUMBERS = (
     "planned",
     "parts",
 )
-_LISTS = ("step_times", "outputs", "history", "oom")
+_LISTS = ("step_times", "rounds", "outputs", "history", "oom")
 _MAPPINGS = (
     *("peak_memory", "capacity", "busy", "moved", "utilisation", "under_semantics"),
     *("parameters", "planner", "graph", "code", "provenance", "simulated", "breakdown"),

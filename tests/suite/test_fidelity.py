@@ -179,6 +179,22 @@ def test_the_page_explains_the_worst(reports):
     assert (reports / "fidelity.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_page_says_how_well_the_best_simulator_would_rank(tmp_path, capsys):
+    """By hand: two rounds that rank 1 2 3 4 and 1 2 4 3 agree by 0.8; sqrt(1.6 / 1.8)."""
+    rounds = [(1.0, 1.1), (2.0, 2.1), (3.0, 4.1), (4.0, 3.1)]
+    planted(tmp_path / "results", "alpha", [(1.0, [*both]) for both in rounds])
+    for number, (first, second) in enumerate(rounds):
+        path = tmp_path / f"results/fidelity/here/0gpu/alpha/random/seed{number}.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"rounds": [[first], [second]]}))
+    planted(tmp_path / "results", "beta", [(t, [t, t]) for t in (1.0, 2.0, 3.0)])
+    output = tmp_path / "reports"
+    assert main(["report", "--results", f"{tmp_path}/results", "--output", str(output)]) == 0
+    capsys.readouterr()
+    page = (output / "fidelity.md").read_text()
+    lines = [line.split("|") for line in page.splitlines() if "| here" in line]
+    assert [line[6].strip() for line in lines[:2]] == ["0.943", "-"]
+
+
 def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path, capsys):
     results = tmp_path / "results"
     planted(results, "alpha", [(1.0, [1.0]), (2.0, [2.0])], outputs=[[2.0, 5.0], [1.0, 4.0]])

@@ -86,6 +86,24 @@ def test_what_is_recorded_is_not_run_again(run, step, problem):
     assert {name for name in before if before[name] != after[name]} == {found[0][0].name}
 
 
+def test_a_second_round_runs_what_was_run_once(run, step, problem, tmp_path):
+    results, drawn, found = run
+    shutil.copytree(results, tmp_path, dirs_exist_ok=True)
+    once = {cell.name: json.loads(cell.path(tmp_path).read_text()) for cell, _ in found}
+    with SessionBackend(problem.machine) as backend:
+        arguments = "toy", problem, step[0], drawn, backend, TIMING, tmp_path
+        for _ in range(2):
+            twice = {cell.name: (cell, record) for cell, record in compare(*arguments, number=2)}
+        assert [*twice] != [*once]
+    for name, (cell, record) in twice.items():
+        first, second = record["rounds"]
+        assert first == once[name]["step_times"]
+        assert len(second) == 2
+        assert record["step_times"] == first + second
+        assert record["step_time"] == pytest.approx(np.median(first + second))
+        assert json.loads(cell.path(tmp_path).read_text()) == record
+
+
 def test_records_of_another_profile_go_even_where_it_draws_fewer(run, step, problem, tmp_path):
     """What is recorded under today's settings stays, drawn or not."""
     results, drawn, _ = run
@@ -116,6 +134,7 @@ def test_the_records_of_one_task_outlast_the_next(run, step, problem, tmp_path):
         ("nmt_22 --machine k40", "no task 'nmt_22'; did you mean 'nmt_2'?"),
         ("nmt_2 --machine nowhere.toml", "no machine 'nowhere.toml'"),
         ("nmt_2 --machine k40 --steps 5", "5 of 5 steps discarded; keep at least one"),
+        ("nmt_2 --machine k40 --rounds 0", "--rounds 0 runs nothing; give >= 1"),
         ("nmt_2 --machine k40 --cluster c.toml", "--cluster is for --backend cluster"),
     ],
 )
