@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suite.commands._answers import (
     add_answer_arguments,
@@ -39,13 +39,14 @@ from suite.commands._ray import add_ray, check_ray, spread_judge
 from suite.core.errors import BudgetExhausted, InputError
 
 if TYPE_CHECKING:
-    from suite.bench.cell import MeasureTop
+    from suite.bench.cell import MeasureTop, RealRuns
     from suite.bench.compare import Answer, Trial
     from suite.bench.measure_top import Measured
     from suite.bounds.lower_bound import Bound
     from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
     from suite.core.scores import Judge
+    from suite.core.uncertainty import Judging
     from suite.execution.measurement import Backend, Step
     from suite.search.placer import Placer
     from suite.simulator.judges import AnySimulator
@@ -91,80 +92,105 @@ def run(arguments: argparse.Namespace) -> int:
     if unnamed:
         _take_default(arguments)
     placer = placer_with_policy(arguments)
-    judging, top = judging_of(arguments), measure_top_of(arguments)
-    check_ray(arguments, {"judge": judging is not None})
+    asked = judging_of(arguments), measure_top_of(arguments)
+    check_ray(arguments, {"judge": asked[0] is not None})
     loaded, problem = problem_of(arguments)
     policy = policy_json(placer, problem.graph, loaded.task)
 
-    from suite.bench.cell import RealRuns
     from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
     from suite.bench.first_use import compile_first
-    from suite.bench.judge import robust_judge
     from suite.bounds.by_semantics import bound_under
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
-    from suite.core.uncertainty import Judging
-    from suite.execution.real_judge import RealJudge
     from suite.simulator.judges import make_simulator, own_semantics
 
     compile_first(arguments.placer, placer, problem.machine)
     COMPILE_TIME.announce(FIRST_USE)
     semantics = own_semantics(problem.machine)
     simulator = make_simulator(problem, semantics)
-    judge: Judge = simulator
-    if isinstance(judging, Judging):
-        names = machine_name(arguments), loaded.task
-        judge = robust_judge(problem, *names, judging, semantics.name)
-    for_real = isinstance(judging, RealRuns) or top is not None
-    answer, measured, failure = None, None, ""
+    name, found, failure = arguments.placer, None, ""
     try:
-        # Opened before the search: a host that is not the machine is to be told before the hours.
-        with _running(arguments, problem, loaded) if for_real else nullcontext() as running:
-            if running is not None and isinstance(judging, RealRuns):
-                judge = RealJudge(simulator, *running)
-            with spread_judge(arguments, simulator, judge, semantics.name) as asks:
-                if running is None or top is None:
-                    answer = _answer(arguments, problem, simulator, asks, placer)
-                else:
-                    parts = simulator, asks, placer, running, top
-                    answer, measured = _measured(arguments, problem, *parts)
+        found = _found(arguments, loaded, problem, simulator, placer, *asked)
         # Before others are tried: whatever happens to them, the answer is there.
-        _write(arguments, problem, answer)
+        _write(arguments, problem, found.answer)
     except BudgetExhausted as error:
         if not unnamed:
             raise
         failure = str(error)
-    name = arguments.placer
-    asked = Trial(name, None, "error", failure) if answer is None else Trial.of(name, answer)
-    trials = compare(problem, simulator, asked, arguments.seed, QUICK if unnamed else BASELINES)
+    first = Trial.of(name, found.answer) if found else Trial(name, None, "error", failure)
+    trials = compare(problem, simulator, first, arguments.seed, QUICK if unnamed else BASELINES)
     best = fastest(trials)
     if unnamed and best is not None:
         trials = [best, *(trial for trial in trials if trial is not best)]
     chosen = trials[0].answer
     if chosen is None:
         raise InputError(f"no placer has found a placement that fits; {SEARCH}: {failure}")
-    if chosen is not answer:
+    if found is None or chosen is not found.answer:
         _write(arguments, problem, chosen)
     bound = bound_under(problem, semantics)
-    score = judge_json(judge, chosen.placement.devices)
+    score = judge_json(found.judge, chosen.placement.devices) if found else None
+    measured = found.measured if found else None
     if arguments.json:
-        found = _as_json(loaded, problem, trials, bound)
-        found |= {"fastest": None if best is None else best.placer}
-        found |= {} if score is None else {"judge": score}
-        found |= {} if policy is None else {"policy": policy}
-        found |= {} if measured is None else {"measured_top": measured.as_record()}
-        print(json.dumps(found, indent=1))
-    else:
-        how = _how(arguments, trials) if unnamed else None
-        if policy is not None:
-            how = policy_text(policy)
-        print(_as_text(loaded, problem, trials, bound, best, how))
-        if score is not None:
-            print(judge_text(score))
-        if measured is not None:
-            print(measured_text(measured, lambda devices: simulator.run(devices).step_time))
-        for path in filter(None, (arguments.output, arguments.trace)):
-            print(f"wrote {path}")
+        told = _as_json(loaded, problem, trials, bound)
+        told |= {"fastest": None if best is None else best.placer}
+        told |= {} if score is None else {"judge": score}
+        told |= {} if policy is None else {"policy": policy}
+        told |= {} if measured is None else {"measured_top": measured.as_record()}
+        print(json.dumps(told, indent=1))
+        return 0
+    how = _how(arguments, trials) if unnamed else None
+    if policy is not None:
+        how = policy_text(policy)
+    print(_as_text(loaded, problem, trials, bound, best, how))
+    if score is not None:
+        print(judge_text(score))
+    if measured is not None:
+        print(measured_text(measured, lambda devices: simulator.run(devices).step_time))
+    for path in filter(None, (arguments.output, arguments.trace)):
+        print(f"wrote {path}")
     return 0
+
+
+class _Found(NamedTuple):
+    """What a placer that was named, or stands for one, has found."""
+
+    answer: Answer
+    measured: Measured | None
+    """The runs of its best answers, where they were asked for."""
+    judge: Judge
+    """By what it searched."""
+
+
+def _found(
+    arguments: argparse.Namespace,
+    loaded: Loaded,
+    problem: Problem,
+    simulator: AnySimulator,
+    placer: Placer,
+    judging: Judging | RealRuns | None,
+    top: MeasureTop | None,
+) -> _Found:
+    """Let the placer search by the judge that was asked for, and run its best answers if asked."""
+    from suite.bench.cell import RealRuns
+    from suite.bench.judge import robust_judge
+    from suite.execution.real_judge import RealJudge
+    from suite.simulator.judges import own_semantics
+
+    semantics = own_semantics(problem.machine).name
+    judge: Judge = simulator
+    if judging is not None and not isinstance(judging, RealRuns):
+        names = machine_name(arguments), loaded.task
+        judge = robust_judge(problem, *names, judging, semantics)
+    for_real = isinstance(judging, RealRuns) or top is not None
+    # Opened before the search: a host that is not the machine is to be told before the hours.
+    with _running(arguments, problem, loaded) if for_real else nullcontext() as running:
+        if running is not None and isinstance(judging, RealRuns):
+            judge = RealJudge(simulator, *running)
+        with spread_judge(arguments, simulator, judge, semantics) as asks:
+            if running is None or top is None:
+                answer = _answer(arguments, problem, simulator, asks, placer)
+                return _Found(answer, None, judge)
+            parts = simulator, asks, placer, running, top
+            return _Found(*_measured(arguments, problem, *parts), judge)
 
 
 def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> None:
