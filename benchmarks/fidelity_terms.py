@@ -10,7 +10,9 @@ Where one process ran the steps, control edges and tensors in host memory are ha
 copy in one column, and copied in another. ``--fit`` is for a machine that was profiled before steps
 in pieces were: what transfers take longer in them (``suite.execution.profiling.pieces``) is fitted
 to what no search found, and added to its links. ``--alone`` is for one profiled since: what pieces
-told, which the machine's file says, is taken away again in a column of its own.
+told, which the machine's file says, is taken away again in a column of its own; in another one,
+transfers wait instead for a core of their sender where that computes on, for as long as fits best
+what no search found.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.statistics import spearman
 from suite.execution.profiling.op_times import step_seconds
-from suite.execution.profiling.pieces import Pieces, fit_latency, slowed
+from suite.execution.profiling.pieces import Pieces, fit_seconds, slowed, waiting
 from suite.simulator.compiled.judge import Simulator
 
 
@@ -112,6 +114,16 @@ def pieces_of(folder: Path) -> dict[str, tuple[Pieces, Bools]]:
     return found
 
 
+def unfound(
+    tasks: dict[str, tuple[Pieces, Bools]], change: Callable[[Problem], Problem]
+) -> list[Pieces]:
+    """What no search found, of a problem that is changed."""
+    return [
+        Pieces(change(pieces.problem), pieces.devices[~found], pieces.seconds[~found])
+        for pieces, found in tasks.values()
+    ]
+
+
 def row(name: str, measured: Floats, simulated: list[Floats]) -> str:
     """A Markdown row."""
     cells = []
@@ -134,15 +146,15 @@ def main() -> None:
     if arguments.fit:
         ways = {"": longer} | ({"that, and ": handed_on_and_longer} if session else {})
         for words, change in ways.items():
-            added = fit_latency(
-                [
-                    Pieces(change(p.problem, 0.0), p.devices[~found], p.seconds[~found])
-                    for p, found in tasks.values()
-                ]
-            )
+            added = fit_seconds(unfound(tasks, partial(change, added=0.0)), slowed)
             terms[f"{words}transfers {1e6 * added:.0f} us longer"] = partial(change, added=added)
     if arguments.alone:
-        terms["transfers as by themselves"] = partial(longer, added=-arguments.alone)
+        alone = partial(longer, added=-arguments.alone)
+        waits = fit_seconds(unfound(tasks, alone), waiting)
+        terms["transfers as by themselves"] = alone
+        terms[f"and {1e6 * waits:.0f} us longer beside work"] = lambda problem: replace(
+            alone(problem), machine=waiting(alone(problem).machine, waits)
+        )
     print(f"| task | placements | {' | '.join(terms)} |\n|---|---|{'---|' * len(terms)}")
     judged: list[list[Floats]] = []
     for name, (pieces, _) in tasks.items():

@@ -83,11 +83,12 @@ def machines(draw, min_gpus=0, max_gpus=4, in_turn=False):
 
 @st.composite
 def occupancies(draw):
-    """How long transfers keep their ends from computing; mostly not at all."""
+    """How long transfers keep their ends from computing, or wait for them; mostly not at all."""
     if not draw(st.booleans()):
         return {}
     overhead = st.sampled_from([0.0, 1e-9, 3e-9, 5e-8])
-    ends = {k: draw(overhead) for k in ("send_overhead", "receive_overhead")}
+    kinds = "send_overhead", "receive_overhead", "scheduling_latency"
+    ends = {k: draw(overhead) for k in kinds}
     return ends | draw(st.sampled_from([{}, {"copy_bandwidth": 7e9}]))
 
 

@@ -68,6 +68,9 @@ class Link:
     gap: float | None = field(default=None, repr=False)
     """Seconds for which a transfer holds its channel beside its bytes (LogP's g): the next one may
     start before this one has arrived. None: all of its latency."""
+    scheduling_latency: float = field(default=0.0, repr=False)
+    """Seconds that a transfer takes longer where its sender computes on: what is to send it must
+    wait for a core (the operating system's scheduling latency)."""
 
     @property
     def held(self) -> float:
@@ -242,6 +245,8 @@ class Machine:
             later.append([link.occupancy for _, link in links])
         if self.pipelined:
             later.append(["gap", *(link.held for _, link in links)])
+        if any(link.scheduling_latency for _, link in links):
+            later.append(["scheduling", *(link.scheduling_latency for _, link in links)])
         if self.parallel:
             later.append(["parallelism", *self.parallelism.tolist()])
         if self.one_process:
@@ -250,9 +255,9 @@ class Machine:
 
     @property
     def occupied(self) -> bool:
-        """Whether any transfer keeps a device from computing."""
+        """Whether any transfer keeps a device from computing, or waits for one that computes."""
         links = self.link_of.values() if self.n_devices > 1 else ()
-        return any(any(link.occupancy) for link in links)
+        return any(any(link.occupancy) or link.scheduling_latency for link in links)
 
     @property
     def pipelined(self) -> bool:

@@ -188,7 +188,7 @@ def _device(table: Mapping[str, object], where: str) -> Device:
 
 
 def _link(table: Mapping[str, object], where: str) -> Link:
-    optional = {"send_overhead", "receive_overhead", "copy_bandwidth", "gap"}
+    optional = {"send_overhead", "receive_overhead", "copy_bandwidth", "gap", "scheduling_latency"}
     known = {"from", "to", "bandwidth", "latency", "channel", "name", SPREAD} | optional
     for key in table.keys() - known:
         raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")

@@ -57,6 +57,7 @@ def _drawn_link(link: Link, spread: Spread, machine: str, rng: np.random.Generat
         link,
         latency=link.latency * factors[0],
         gap=None if link.gap is None else link.gap * factors[0],
+        scheduling_latency=link.scheduling_latency * factors[0],
         bandwidth=link.bandwidth * factors[1],
         send_overhead=link.send_overhead * factors[2],
         receive_overhead=link.receive_overhead * factors[3],

@@ -215,9 +215,12 @@ class _Step:
 
     def start_transfer(self, number: int) -> None:
         self.hold(number, True)
-        self.after(self.transfer_time(number), TRANSFER, number)
+        waits = self.scheduling(number)
+        self.after(self.transfer_time(number) + waits, TRANSFER, number)
         if self.pipelined:
-            self.after(self.transfer_time(number, held=True), HELD, number)
+            link = self.machine.link_of[self.pairs(number)[0]]
+            waits = 0 if link.held < link.latency else waits
+            self.after(self.transfer_time(number, held=True) + waits, HELD, number)
         self.count(number)
 
     def transfer_time(self, number: int, *, held: bool = False) -> int:
@@ -230,6 +233,13 @@ class _Step:
         size = self.placed.size[self.requests[number][0]]
         seconds = latency + size / min(link.bandwidth for link in links)
         return int(nanoseconds(np.array(seconds)))
+
+    def scheduling(self, number: int) -> int:
+        """Nanoseconds for which it waits for a core of its sender, where that computes on."""
+        _, source, targets = self.requests[number]
+        if not self.occupied or not (self.computing[source] or self.ready[source]):
+            return 0
+        return round(1e9 * self.machine.link_of[source, targets[0]].scheduling_latency)
 
     def without_copy(self, number: int) -> bool:
         """Whether a tensor is in host memory, and its new readers are of the same process."""

@@ -14,21 +14,24 @@ from suite.execution.profiling.links import Fit, Occupancy
 from suite.execution.profiling.machine_file import machine_of, machine_toml
 from suite.execution.profiling.pieces import (
     SHAPES,
-    fit_latency,
+    fit_seconds,
     in_pieces,
     in_the_midst,
     mean_error,
     measure_pieces,
     slowed,
+    waiting,
 )
 from suite.execution.profiling.profiler import HostProfile
 from suite.formats.machine_toml import machine_from_table
 from suite.simulator.reference import simulate
 
 LATENCY = 2e-5
+BETWEEN = {(0, 1), (0, 2), (1, 0), (2, 0)}
+"""The CPU and the GPUs."""
 
 
-def problem(latency=LATENCY):
+def problem(latency=LATENCY, **more):
     """One CPU and two GPUs, which take 1 us a product of the CPU's 2."""
     graph = unrolled(steps=12, layers=2)
     fixed = np.array([name.startswith("sum") for name in graph.op_names])
@@ -40,7 +43,7 @@ def problem(latency=LATENCY):
             {"name": "gpu", "count": 2, "kind": "gpu", "peak_flops": 1e9, **device},
         ],
         "link": [
-            {"bandwidth": 1e9, "latency": latency, "channel": "pair", "gap": 5e-6},
+            {"bandwidth": 1e9, "latency": latency, "channel": "pair", "gap": 5e-6, **more},
             {"from": "gpu", "to": "gpu", "bandwidth": 1e9, "latency": 1e-6, "channel": "pair"},
         ],
     }
@@ -48,33 +51,46 @@ def problem(latency=LATENCY):
 
 
 class SlowLinks(Backend):
-    """A host on which a transfer in a step takes ``latency`` seconds."""
+    """A host on which a transfer in a step takes ``latency`` seconds, or what ``more`` says."""
 
     name = "session"
     device_names = ("/device:CPU:0", "/device:GPU:0", "/device:GPU:1")
 
-    def __init__(self, latency):
-        self.host = problem(latency)
+    def __init__(self, latency, **more):
+        self.host = problem(latency, **more)
 
     def measure(self, step, devices, timing):
         step_time = simulate(self.host, devices).step_time
         return Measurement("ok", step_times=(step_time,) * timing.steps)
 
 
-def measured(latency, tmp_path):
+def measured(tmp_path, latency=LATENCY, **more):
     here = problem()
     step = Step(tmp_path / "step.pb", here.graph.op_names)
-    return [measure_pieces(SlowLinks(latency), here, step)]
+    return [measure_pieces(SlowLinks(latency, **more), here, step)]
 
 
 @pytest.mark.parametrize("added", [1e-5, 7e-5])
 def test_what_transfers_take_longer_in_steps_is_found(added, tmp_path):
-    found = measured(LATENCY + added, tmp_path)
-    assert fit_latency(found) == pytest.approx(added, rel=0.02)
-    assert mean_error(found, fit_latency(found)) < 0.01 < mean_error(found, 0.0)
+    found = measured(tmp_path, LATENCY + added)
+    assert fit_seconds(found, slowed) == pytest.approx(added, rel=0.02)
+    assert mean_error(found, slowed, added) < 0.01 < mean_error(found, slowed, 0.0)
 
 
-def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
+def test_what_transfers_beside_work_wait_for_a_core_is_found(tmp_path):
+    found = measured(tmp_path, scheduling_latency=3e-5)
+    assert fit_seconds(found, waiting) == pytest.approx(3e-5, rel=0.05)
+    found, words = in_the_midst(profile(), found)
+    assert words.startswith("30 us more a transfer that is sent beside work: simulated 0.")
+    links = machine_of(found, {}).link_of
+    waits = {pair: link.scheduling_latency for pair, link in links.items()}
+    assert {pair for pair, seconds in waits.items() if seconds} == BETWEEN
+    assert max(waits.values()) == pytest.approx(3e-5, rel=0.05)
+    assert all(link.latency <= LATENCY for link in links.values())
+
+
+def profile():
+    """By which a transfer in a step takes no longer than by itself."""
     machine = problem().machine
     figures = DeviceFigures(1e9, 1e9, 1e-6, 1e-6, 1.0)
     ends = Occupancy(0.0, 0.0, np.inf, 0.0)
@@ -83,23 +99,23 @@ def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
         for (s, t), link in machine.link_of.items()
     }
     spreads = dict.fromkeys(links, LinkSpread(0.1, 0.1, 0.1, 0.1))
-    profile = HostProfile(machine, (figures,) * 3, links, 0.0, (0.1,) * 3, spreads)
-    found, words = in_the_midst(profile, measured(LATENCY + 5e-5, tmp_path))
-    assert words.startswith("50 us more a transfer; simulated 0.")
-    latencies = {pair: link.latency for pair, link in machine_of(found, {}).link_of.items()}
-    assert {pair for pair, one in latencies.items() if one > 6e-5} == {
-        (0, 1),
-        (0, 2),
-        (1, 0),
-        (2, 0),
-    }
+    return HostProfile(machine, (figures,) * 3, links, 0.0, (0.1,) * 3, spreads)
+
+
+def test_a_profile_takes_it_for_its_links_between_cpu_and_gpu(tmp_path):
+    found, words = in_the_midst(profile(), measured(tmp_path, LATENCY + 5e-5))
+    assert "50 us more on all: 0." in words
+    links = machine_of(found, {}).link_of
+    latencies = {pair: link.latency for pair, link in links.items()}
+    assert {pair for pair, one in latencies.items() if one > 6e-5} == BETWEEN
+    assert not any(link.scheduling_latency for link in links.values())
     assert latencies[1, 2] == latencies[2, 1] == 1e-6
     written = machine_toml("host", found, "a test", {})
     assert "# latencies: 50 us of them in steps in pieces only" in written
 
 
 def test_transfers_never_get_faster_than_by_themselves(tmp_path):
-    assert fit_latency(measured(LATENCY / 2, tmp_path)) == 0.0
+    assert fit_seconds(measured(tmp_path, LATENCY / 2), slowed) == 0.0
 
 
 def test_pieces_are_whole_classes_of_which_none_lies_where_it_cannot_run():

@@ -23,6 +23,8 @@ class Fit:
     """Root mean square of the relative deviations."""
     gap: float | None = None
     """Seconds after which the next transfer may follow, bytes apart; None: once this is there."""
+    scheduling_latency: float = 0.0
+    """Seconds that it takes longer where its sender computes on."""
 
     def __str__(self) -> str:
         """For a line on a screen."""

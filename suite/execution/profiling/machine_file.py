@@ -39,6 +39,8 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
         entries |= {"bandwidth": fit.bandwidth, "latency": fit.latency, "channel": "pair"}
         if fit.gap is not None:
             entries["gap"] = fit.gap
+        if fit.scheduling_latency:
+            entries["scheduling_latency"] = fit.scheduling_latency
         occupied = {k: v for k, v in asdict(ends).items() if k != "error" and 0 < v < np.inf}
         lines += ["", "[[link]]"]
         lines += [f"# fitted within {fit.error:.1%}, occupancy {ends.error:.1%} (root mean square)"]

@@ -4,19 +4,20 @@ A tensor goes through several hands: the sender's thread starts the copy or answ
 another one waits until the bytes are there, a third runs what waits for them. Each gets its turn at
 once when nothing else goes on, as in the steps that time a link (:mod:`.transfers`); in a real
 step, threads that compute, or launch kernels, stand in the way. So whole steps are run in pieces,
-and what they take longer than simulated is made the transfers'.
+and what they take longer than simulated is made the transfers': all of them take longer, or those
+do that are sent beside work, whichever comes nearer to what was measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from suite.core.arrays import Floats, Ints
-from suite.core.machine import Machine
+from suite.core.machine import Link, Machine
 from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Step
 from suite.execution.profiling.profiler import HostProfile
@@ -26,6 +27,8 @@ from suite.simulator.compiled.judge import Simulator
 SHAPES = ((10, 2), (1, 10))
 """(colocation classes in a run, in topological order; of how many runs one lies elsewhere): devices
 that compute by turns, and one that asks another for little, but often."""
+Way = Callable[[Machine, float], Machine]
+"""How so many seconds more change a machine: :func:`slowed`, :func:`waiting`."""
 LONGEST = 3e-3
 """Seconds that a transfer can be found to take more than by itself."""
 
@@ -40,9 +43,8 @@ class Pieces:
     seconds: Floats
     """float64[steps], as measured."""
 
-    def simulated(self, added: float) -> Floats:
-        """float64[steps]: seconds where transfers take ``added`` seconds longer."""
-        machine = slowed(self.problem.machine, added)
+    def simulated(self, machine: Machine) -> Floats:
+        """float64[steps]: seconds on this machine."""
         scores = Simulator(replace(self.problem, machine=machine))(self.devices)
         return scores.step_time
 
@@ -59,15 +61,22 @@ def in_the_midst(profile: HostProfile, steps: Sequence[Pieces]) -> tuple[HostPro
 
     With it comes what they told, for a line on a screen.
     """
-    added = fit_latency(steps)
-    before, after = (np.expm1(mean_error(steps, more)) for more in (0.0, added))
+    all_of_them, beside_work = fit_seconds(steps, slowed), fit_seconds(steps, waiting)
+    before, longer, waits = (
+        np.expm1(mean_error(steps, way, seconds))
+        for way, seconds in ((slowed, 0.0), (slowed, all_of_them), (waiting, beside_work))
+    )
     links = dict(profile.links)
     for (s, t), (fit, ends) in profile.links.items():
-        if alike(profile.machine, s, t):
-            links[s, t] = replace(fit, latency=fit.latency + added), ends
-    words = f"{1e6 * added:.0f} us more a transfer; simulated {after:.1%} off on average,"
-    words += f" {before:.1%} without"
-    return replace(profile, links=links, in_steps=added), words
+        if alike(profile.machine, s, t) and waits < longer:
+            links[s, t] = replace(fit, scheduling_latency=beside_work), ends
+        elif alike(profile.machine, s, t):
+            links[s, t] = replace(fit, latency=fit.latency + all_of_them), ends
+    words = f"{1e6 * beside_work:.0f} us more a transfer that is sent beside work: simulated"
+    words += f" {waits:.1%} off on average; {1e6 * all_of_them:.0f} us more on all: {longer:.1%};"
+    words += f" neither: {before:.1%}"
+    in_steps = 0.0 if waits < longer else all_of_them
+    return replace(profile, links=links, in_steps=in_steps), words
 
 
 def two_devices(machine: Machine) -> tuple[int, int]:
@@ -94,27 +103,38 @@ def in_pieces(problem: Problem) -> Iterator[Ints]:
             yield of_class[graph.colocation]
 
 
-def fit_latency(steps: Sequence[Pieces]) -> float:
-    """Seconds that every transfer takes longer than by itself.
+def fit_seconds(steps: Sequence[Pieces], way: Way) -> float:
+    """Seconds that transfers take longer than by themselves, if they do so in this way.
 
     Those by which the simulated steps are, on average, off by the smallest factor; never below 0.
     """
     found = minimize_scalar(
-        lambda added: mean_error(steps, added), bounds=(0.0, LONGEST), options={"xatol": 1e-7}
+        lambda added: mean_error(steps, way, added), bounds=(0.0, LONGEST), options={"xatol": 1e-7}
     )
-    return float(found.x) if found.fun < mean_error(steps, 0.0) else 0.0
+    return float(found.x) if found.fun < mean_error(steps, way, 0.0) else 0.0
 
 
-def mean_error(steps: Sequence[Pieces], added: float) -> float:
+def mean_error(steps: Sequence[Pieces], way: Way, added: float) -> float:
     """By which factor simulated steps are off on average, as its logarithm."""
-    factors = [pieces.simulated(added) / pieces.seconds for pieces in steps]
+    factors = [
+        pieces.simulated(way(pieces.problem.machine, added)) / pieces.seconds for pieces in steps
+    ]
     return float(np.abs(np.log(np.concatenate(factors))).mean())
 
 
 def slowed(machine: Machine, added: float) -> Machine:
     """The machine with ``added`` seconds on the latency of each link that pieces tell of."""
+    return _linked(machine, lambda link: replace(link, latency=link.latency + added))
+
+
+def waiting(machine: Machine, seconds: float) -> Machine:
+    """The machine with this scheduling latency on each link that pieces tell of."""
+    return _linked(machine, lambda link: replace(link, scheduling_latency=seconds))
+
+
+def _linked(machine: Machine, changed: Callable[[Link], Link]) -> Machine:
     names, links = [device.name for device in machine.devices], []
     for (s, t), link in machine.link_of.items():
-        latency = link.latency + (added if alike(machine, s, t) else 0.0)
-        links.append(replace(link, source=names[s], target=names[t], latency=latency))
+        other = changed(link) if alike(machine, s, t) else link
+        links.append(replace(other, source=names[s], target=names[t]))
     return replace(machine, links=tuple(links))

@@ -13,7 +13,8 @@ from suite.core.compilation import inline, trailing_zeros
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
-from suite.simulator.compiled.rules import AT_ONCE, WIDE
+from suite.simulator.compiled.occupancy import wait_for_core
+from suite.simulator.compiled.rules import AT_ONCE, DETAILED, WIDE
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -110,11 +111,15 @@ def _start(flat: Layout, w: Work, totals: Totals, number: int, line: int, now: i
         _hold(flat.links, w, flat.links.second[line])
         totals.moved[flat.links.second[line]] += size
     w.started[number] = now
-    w.ended[number] = now + transfer_time(flat.links, source, target, size)
+    waits = wait_for_core(flat, w, source, target) if DETAILED else 0
+    w.ended[number] = now + transfer_time(flat.links, source, target, size) + waits
     # Requests are numbered behind the lanes, so that at one time those go first.
     push(flat, w, w.ended[number], len(w.running) + number)
     if AT_ONCE:
         free = now + hold_time(flat.links, source, target, size)
+        # Held until the arrival, unless the link has a gap.
+        if DETAILED and flat.links.hold[source, target] >= flat.links.latency[source, target]:
+            free += waits
         push(flat, w, free, len(w.running) + len(w.tensor) + number)
 
 

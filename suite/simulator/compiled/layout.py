@@ -51,7 +51,7 @@ def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
     longest += 1e9 * semantics.rest * len(duration)
     if n > 1:
         links = problem.machine.link_of.values()
-        latency = max(link.latency for link in links)
+        latency = max(link.latency + link.scheduling_latency for link in links)
         slowest = min(link.bandwidth for link in links)
         transfers = 1e9 * (latency * len(moved) + float(moved.sum()) / slowest) + len(moved)
         longest += (2 if semantics.booked else 1) * transfers

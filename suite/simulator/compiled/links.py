@@ -31,6 +31,9 @@ class FlatLinks(NamedTuple):
     occupancy: NDArray[np.float64]
     """float64[3, devices, devices]: seconds for which a transfer keeps its sender and its receiver
     from computing, and seconds per byte of either (``detailed``)."""
+    scheduling: NDArray[np.int64]
+    """int64[devices, devices]: nanoseconds that a transfer takes longer where its sender computes
+    on (``detailed``)."""
     shortest: int
     """Nanoseconds that a transfer takes at least."""
     queue: NDArray[np.int32]
@@ -67,6 +70,7 @@ def flat_links(machine: Machine, semantics: Semantics) -> FlatLinks:
         hold=_holds(machine, semantics, latency),
         trail=trail,
         occupancy=_occupancy(machine, semantics),
+        scheduling=_scheduling(machine, semantics),
         shortest=0 if semantics.free else 1,
         queue=queue,
         first=first,
@@ -146,3 +150,11 @@ def _occupancy(machine: Machine, semantics: Semantics) -> Floats:
         for (s, t), link in machine.link_of.items():
             result[:, s, t] = link.occupancy
     return result
+
+
+def _scheduling(machine: Machine, semantics: Semantics) -> NDArray[np.int64]:
+    result = np.zeros((machine.n_devices, machine.n_devices))
+    if machine.n_devices > 1 and semantics.of_machine:
+        for pair, link in machine.link_of.items():
+            result[pair] = link.scheduling_latency
+    return np.rint(1e9 * result).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Devices that transfers keep from computing (``DETAILED``)."""
+"""Devices that transfers keep from computing, or wait for (``DETAILED``)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from suite.core.compilation import inline
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.links import FlatLinks
+from suite.simulator.compiled.ready import nothing_ready
 from suite.simulator.compiled.rules import AT_ONCE
 from suite.simulator.compiled.state import IDLE, PAUSED, Work
 
@@ -41,6 +42,21 @@ def owe(flat: Layout, w: Work, number: int) -> None:
     if _occupied(flat, w, target):
         size = flat.graph.size[w.tensor[number]]
         w.owed[target] += _occupancy(flat.links, RECEIVER, source, target, size)
+
+
+@inline
+def wait_for_core(flat: Layout, w: Work, source: int, target: int) -> int:
+    """Nanoseconds that a transfer waits for a core of its sender, where that computes on."""
+    if nothing_ready(flat, w, source) and not _computes(w, source):
+        return 0
+    waits: int = flat.links.scheduling[source, target]
+    return waits
+
+
+@inline
+def _computes(w: Work, device: int) -> bool:
+    computes: bool = w.computing[device] > 0 if AT_ONCE else w.running[device] >= 0
+    return computes
 
 
 @inline

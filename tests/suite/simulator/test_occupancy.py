@@ -9,6 +9,7 @@ from suite.simulator.reference import simulate
 from suite.simulator.semantics import PRESETS
 
 SEND, RECEIVE = {"send_overhead": 4e-9}, {"receive_overhead": 3e-9}
+WAIT = {"scheduling_latency": 6e-9}
 
 
 @pytest.fixture(params=[simulate, lambda problem, devices: Simulator(problem).run(devices)])
@@ -53,6 +54,19 @@ def test_what_arrives_during_a_pause_prolongs_it(run):
     assert result.nanoseconds == 10 + 4 + 3 + 5
 
 
+def test_what_is_sent_beside_work_waits_for_a_core(run):
+    """a is followed by b on its sender; c, the last there, by nothing."""
+    ops = [("a", 0, 5), ("b", 0, 7), ("d", 1, 1), ("e", 1, 1)]
+    assert run(ops, [("a", 10, "d")], **WAIT).nanoseconds == 5 + 10 + 6 + 1
+    assert run(ops, [("b", 10, "e")], **WAIT).nanoseconds == 5 + 7 + 10 + 1
+    # Two at a time: the second starts when the first has arrived, and b has ended by then.
+    later = [("a", 10, "d"), ("a", 10, "e")]
+    assert run(ops, later, **WAIT).nanoseconds == 5 + 10 + 6 + 10 + 1
+    # A sender that pauses only for what it sends has nothing else to do.
+    assert run(ops, [("b", 10, "e")], **WAIT, **SEND).nanoseconds == 5 + 7 + 10 + 1
+    assert run(ops, [("a", 10, "d")], **WAIT, **SEND).nanoseconds == 5 + 10 + 6 + 1
+
+
 def test_a_stack_runs_first_what_was_made_ready_last(run):
     # a makes b and c ready; c, the later one, makes d ready, which runs before b.
     ops = [("a", 0, 1), ("b", 0, 10), ("c", 0, 2), ("d", 0, 3), ("e", 1, 1)]
@@ -87,7 +101,7 @@ def test_everything_on_one_device_takes_its_work_under_both_orders(run):
 
 def test_peers_know_neither(run):
     ops, tensors = [("a", 0, 5), ("b", 0, 7), ("c", 1, 1)], [("a", 10, "c")]
-    problem, devices = case(ops, tensors, dispatch="stack", **SEND, **RECEIVE)
+    problem, devices = case(ops, tensors, dispatch="stack", **SEND, **RECEIVE, **WAIT)
     plain, _ = case(ops, tensors)
     for rules in list(PRESETS.values())[1:]:
         assert (
@@ -101,8 +115,9 @@ def test_machines_without_them_keep_their_fingerprint():
     before = machine(2)
     assert machine(2, send_overhead=0.0, receive_overhead=0.0).fingerprint == before.fingerprint
     prints = {before.fingerprint, machine(2, dispatch="stack").fingerprint}
-    prints |= {machine(2, **ends).fingerprint for ends in (SEND, RECEIVE, {"copy_bandwidth": 1e9})}
-    assert len(prints) == 5
+    others = SEND, RECEIVE, WAIT, {"copy_bandwidth": 1e9}
+    prints |= {machine(2, **ends).fingerprint for ends in others}
+    assert len(prints) == 6
 
 
 def test_an_unknown_dispatch_is_refused():
