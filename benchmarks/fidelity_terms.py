@@ -10,9 +10,8 @@ Where one process ran the steps, control edges and tensors in host memory are ha
 copy in one column, and copied in another. ``--fit`` is for a machine that was profiled before steps
 in pieces were: what transfers take longer in them (``suite.execution.profiling.pieces``) is fitted
 to what no search found, and added to its links. ``--alone`` is for one profiled since: what pieces
-told, which the machine's file says, is taken away again in a column of its own; in another one,
-transfers wait instead for a core of their sender where that computes on, for as long as fits best
-what no search found.
+told is taken away again: SECONDS of latency, which the machine's file says (0 where there are
+none), and scheduling latency. Two more columns have either, as fits best what no search found.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.statistics import spearman
 from suite.execution.profiling.op_times import step_seconds
-from suite.execution.profiling.pieces import Pieces, fit_seconds, slowed, waiting
+from suite.execution.profiling.pieces import Pieces, Way, fit_seconds, slowed, waiting
 from suite.simulator.compiled.judge import Simulator
 
 
@@ -114,6 +113,17 @@ def pieces_of(folder: Path) -> dict[str, tuple[Pieces, Bools]]:
     return found
 
 
+def by_themselves(problem: Problem, told: float) -> Problem:
+    """Transfers that take as long as by themselves: without what pieces told, of either kind."""
+    return replace(problem, machine=waiting(slowed(problem.machine, -told), 0.0))
+
+
+def fitted(problem: Problem, told: float, way: Way, seconds: float) -> Problem:
+    """Transfers that take so much longer than by themselves, in this way."""
+    problem = by_themselves(problem, told)
+    return replace(problem, machine=way(problem.machine, seconds))
+
+
 def unfound(
     tasks: dict[str, tuple[Pieces, Bools]], change: Callable[[Problem], Problem]
 ) -> list[Pieces]:
@@ -138,7 +148,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="results/fidelity/MACHINE")
     parser.add_argument("--fit", action="store_true", help="what transfers take longer in steps")
-    parser.add_argument("--alone", type=float, help="seconds of latency that pieces told")
+    parser.add_argument(
+        "--alone", type=float, metavar="SECONDS", help="without the latency that pieces told"
+    )
     arguments = parser.parse_args()
     tasks, terms = pieces_of(arguments.folder), dict(TERMS)
     session = all(p.problem.machine.backend == "session" for p, _ in tasks.values())
@@ -148,13 +160,14 @@ def main() -> None:
         for words, change in ways.items():
             added = fit_seconds(unfound(tasks, partial(change, added=0.0)), slowed)
             terms[f"{words}transfers {1e6 * added:.0f} us longer"] = partial(change, added=added)
-    if arguments.alone:
-        alone = partial(longer, added=-arguments.alone)
-        waits = fit_seconds(unfound(tasks, alone), waiting)
+    if arguments.alone is not None:
+        alone = partial(by_themselves, told=arguments.alone)
         terms["transfers as by themselves"] = alone
-        terms[f"and {1e6 * waits:.0f} us longer beside work"] = lambda problem: replace(
-            alone(problem), machine=waiting(alone(problem).machine, waits)
-        )
+        for words, way in (("more on all", slowed), ("more beside work", waiting)):
+            seconds = fit_seconds(unfound(tasks, alone), way)
+            terms[f"{1e6 * seconds:.0f} us {words}"] = partial(
+                fitted, told=arguments.alone, way=way, seconds=seconds
+            )
     print(f"| task | placements | {' | '.join(terms)} |\n|---|---|{'---|' * len(terms)}")
     judged: list[list[Floats]] = []
     for name, (pieces, _) in tasks.items():
