@@ -39,6 +39,7 @@ from suite.execution.backends import make_backend
 from suite.execution.contest import contest
 from suite.execution.measurement import Backend, Step
 from suite.formats.json_file import read_json, write_json
+from suite.formats.machine_toml import load_machine
 from suite.report.table import Section
 from suite.search.best_answers import BestAnswers, Remembering, candidates
 from suite.search.placer import Search
@@ -253,16 +254,17 @@ def table(
     row: Callable[[str, list[dict[str, Any]]], tuple[str, ...]],
 ) -> list[tuple[str, ...]]:
     """Run what was not recorded under these settings; a row for each task."""
-    rows = []
+    rows, gpus = [], len(load_machine(asked.machine).gpus)
     for task in asked.task:
-        problem = make_problem(task, asked.machine, 0)
+        problem = make_problem(task, asked.machine, gpus)
         mark = digest([problem.fingerprint, str(settings)])
         records = []
         for seed in range(asked.seeds):
             path = asked.output / f"{task}-seed{seed}.json"
             record = known(path, mark)
             if record is None:
-                with make_backend("cluster", problem.machine, expose=asked.expose) as backend:
+                name = problem.machine.backend
+                with make_backend(name, problem.machine, expose=asked.expose) as backend:
                     record = experiment(problem, task, seed, settings, backend)
                 record |= {"format": FORMAT, "fingerprint": mark, "settings": vars(settings)}
                 write_json(record, path)
