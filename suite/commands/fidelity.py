@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, add_cluster, backend_of, command, count
+from suite.commands._common import Subparsers, add_cluster, backend_of, command, count, duration
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def add(parsers: Subparsers) -> None:
         help="times that all are run; a second tells how far a measurement agrees with itself (1)",
     )
     parser.add_argument("--steps", type=count, default=10, help="timed steps, 5 discarded (10)")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds of all steps (600)")
+    parser.add_argument(
+        "--timeout", type=duration, default=600.0, help="of all steps, seconds (600)"
+    )
     parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
 
 

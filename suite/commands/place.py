@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from suite.commands._answers import (
     add_answer_arguments,
@@ -25,7 +24,6 @@ from suite.commands._answers import (
 from suite.commands._common import (
     MODELS,
     Subparsers,
-    about,
     add_placer_arguments,
     add_problem_arguments,
     backend_of,
@@ -36,13 +34,13 @@ from suite.commands._common import (
 from suite.commands._display import Display, add_tensorboard
 from suite.commands._policy import add_policy, placer_with_policy, policy_json, policy_text
 from suite.commands._ray import add_ray, check_ray, spread_judge
+from suite.commands._trials import trials_json, trials_text
 from suite.core.errors import BudgetExhausted, InputError
 
 if TYPE_CHECKING:
     from suite.bench.cell import MeasureTop, RealRuns
     from suite.bench.compare import Answer, Trial
     from suite.bench.measure_top import Measured
-    from suite.bounds.lower_bound import Bound
     from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
     from suite.core.scores import Judge
@@ -130,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
     score = judge_json(found.judge, chosen.placement.devices) if found else None
     measured = found.measured if found else None
     if arguments.json:
-        told = _as_json(loaded, problem, trials, bound)
+        told = trials_json(loaded, problem, trials, bound)
         told |= {"fastest": None if best is None else best.placer}
         told |= {} if score is None else {"judge": score}
         told |= {} if policy is None else {"policy": policy}
@@ -140,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
     how = _how(arguments, trials) if unnamed else None
     if policy is not None:
         how = policy_text(policy)
-    print(_as_text(loaded, problem, trials, bound, best, how))
+    print(trials_text(loaded, problem, trials, bound, best, how))
     if score is not None:
         print(judge_text(score))
     if measured is not None:
@@ -292,72 +290,3 @@ def _answer(
             return attempt(problem, simulator, placer, search)
         finally:
             search.journal.close()
-
-
-def _as_text(
-    loaded: Loaded,
-    problem: Problem,
-    trials: list[Trial],
-    bound: Bound,
-    best: Trial | None,
-    how: str | None,
-) -> str:
-    from suite.commands._verdict import as_json, as_text
-
-    answer = trials[0].answer
-    assert answer is not None
-    verdict = as_text(problem, as_json(problem, answer.result))
-    ratio = _ratio(answer.result.step_time, bound.seconds)
-    lines = [about(loaded, problem), *filter(None, [how]), verdict]
-    lines.append(f"bound      {bound.seconds:.6f} s, proven ({bound.kind}); this is x{ratio:.2f}")
-    head = f"{'placer':18} {'step time':>12} {'x bound':>8} {'to place':>10} {'evaluations':>12}"
-    rows = [_row(problem, trial, bound) + "  fastest" * (trial is best) for trial in trials]
-    return "\n".join([*lines, "", head, *rows])
-
-
-def _row(problem: Problem, trial: Trial, bound: Bound) -> str:
-    if trial.answer is None:
-        return f"{trial.placer:18} {trial.status}: {trial.reason}"
-    result, names = trial.answer.result, [d.name for d in problem.machine.devices]
-    full = [name for name, oom in zip(names, result.oom, strict=True) if oom]
-    ratio = _ratio(result.step_time, bound.seconds)
-    cells = f"{trial.placer:18} {result.step_time:10.6f} s {ratio:8.2f}"
-    cells += f" {trial.answer.seconds:8.2f} s {trial.answer.evaluations:12,}"
-    return cells + (f"  out of memory: {', '.join(full)}" if full else "")
-
-
-def _ratio(seconds: float, bound: float) -> float:
-    """A step of no operations takes no time, and so does its bound."""
-    return seconds / bound if bound else 1.0
-
-
-def _as_json(loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound) -> dict[str, Any]:
-    graph, (asked, *others) = loaded.graph, trials
-    return {
-        "model": loaded.origin,
-        "graph": {"name": graph.name, "ops": graph.n_ops, "tensors": graph.n_tensors},
-        "choices": list(graph.metadata.get("choices", ())),
-        "machine": problem.machine.name,
-        "capacity": {d.name: d.memory for d in problem.machine.devices},
-        "lower_bound": bound.seconds,
-        "bound_kind": bound.kind,
-        "bound_parts": {k: v if isfinite(v) else None for k, v in bound.parts.items()},
-        **_trial_json(problem, asked, bound),
-        "comparison": [_trial_json(problem, trial, bound) for trial in others],
-    }
-
-
-def _trial_json(problem: Problem, trial: Trial, bound: Bound) -> dict[str, Any]:
-    from suite.commands._verdict import as_json
-
-    if trial.answer is None:
-        return {"placer": trial.placer, "status": trial.status, "reason": trial.reason}
-    result = trial.answer.result
-    return {
-        "placer": trial.placer,
-        "status": trial.status,
-        **as_json(problem, result),
-        "ratio_to_bound": _ratio(result.step_time, bound.seconds),
-        "place_seconds": trial.answer.seconds,
-        "evaluations": trial.answer.evaluations,
-    }
