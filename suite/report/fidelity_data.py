@@ -107,8 +107,11 @@ def measured_seconds(record: pd.Series) -> tuple[float, Interval]:
 
 def bars(rows: pd.DataFrame) -> str:
     """What the error bars of a plot of ``rows`` (with ``level``) are."""
-    ranges = (rows["level"] < LEVEL).all()
-    return "bar: range of the measured steps" if ranges else "bar: interval of the measured median"
+    ranges = rows["level"].dropna() < LEVEL
+    if ranges.all():
+        return "bar: range of the measured steps"
+    some = ", or range of fewer than six steps" if ranges.any() else ""
+    return f"bar: interval of the measured median{some}"
 
 
 def fullest_peaks(simulated: dict[str, int], measured: dict[str, int]) -> tuple[float, float]:

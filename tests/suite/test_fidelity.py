@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import SMOKE_GRAPH
 from hypothesis import given
@@ -13,11 +14,12 @@ from suite_records import record, write
 
 from suite.cli import main
 from suite.core.problem import Problem
-from suite.core.statistics import Pairs, agreement
+from suite.core.statistics import Pairs, agreement, median_interval
 from suite.fidelity.breakdown import covered
 from suite.fidelity.sample_placements import draw
 from suite.formats.interchange import read_graph
 from suite.formats.machine_toml import machine_from_table
+from suite.report.fidelity_data import bars
 from suite.simulator.compiled.judge import Simulator
 
 QUICK = {"best_of_random": {"k": 20}, "annealing": {"evaluations": 200}}
@@ -222,6 +224,19 @@ def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path,
     ]
     assert "| beta" not in computed
     assert "| gamma" not in computed
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([5, 5], "bar: range of the measured steps"),
+        ([10, 10], "bar: interval of the measured median"),
+        ([5, 10], "bar: interval of the measured median, or range of fewer than six steps"),
+    ],
+)
+def test_a_plot_says_what_its_bars_are(steps, words):
+    level = [median_interval(list(map(float, range(n)))).level for n in steps]
+    assert bars(pd.DataFrame({"level": level})) == words
 
 
 def test_without_records_there_is_no_page(tmp_path):

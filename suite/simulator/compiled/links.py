@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.arrays import Floats, Ints
-from suite.core.machine import Machine
+from suite.core.machine import Link, Machine
 from suite.simulator.channels import channels_of
 from suite.simulator.semantics import Semantics
 
@@ -64,13 +65,17 @@ def flat_links(machine: Machine, semantics: Semantics) -> FlatLinks:
     names, *channels = channels_of(machine, semantics)
     queue, first, second = _queues(*channels)
     latency, bandwidth, trail = _speeds(machine, semantics)
+    none = np.zeros(latency.shape)
+    waits = _figures(none, machine, semantics, lambda link: link.scheduling_latency)
     return FlatLinks(
         latency=latency,
         bandwidth=bandwidth,
-        hold=_holds(machine, semantics, latency),
+        hold=_figures(latency.copy(), machine, semantics, lambda link: link.held),
         trail=trail,
-        occupancy=_occupancy(machine, semantics),
-        scheduling=_scheduling(machine, semantics),
+        occupancy=_figures(
+            np.zeros((3, *latency.shape)), machine, semantics, lambda link: link.occupancy
+        ),
+        scheduling=np.rint(1e9 * waits).astype(np.int64),
         shortest=0 if semantics.free else 1,
         queue=queue,
         first=first,
@@ -136,25 +141,11 @@ def _speeds(machine: Machine, semantics: Semantics) -> tuple[Floats, Floats, NDA
     return latency, bandwidth, np.zeros(latency.shape, np.int64)
 
 
-def _holds(machine: Machine, semantics: Semantics, latency: Floats) -> Floats:
-    hold = latency.copy()
-    if machine.n_devices > 1 and semantics.of_machine:
-        for pair, link in machine.link_of.items():
-            hold[pair] = link.held
-    return hold
-
-
-def _occupancy(machine: Machine, semantics: Semantics) -> Floats:
-    result = np.zeros((3, machine.n_devices, machine.n_devices))
+def _figures(
+    result: Floats, machine: Machine, semantics: Semantics, figure: Callable[[Link], Any]
+) -> Floats:
+    """float64[..., devices, devices]: a figure of each link, where the semantics know of it."""
     if machine.n_devices > 1 and semantics.of_machine:
         for (s, t), link in machine.link_of.items():
-            result[:, s, t] = link.occupancy
+            result[..., s, t] = figure(link)
     return result
-
-
-def _scheduling(machine: Machine, semantics: Semantics) -> NDArray[np.int64]:
-    result = np.zeros((machine.n_devices, machine.n_devices))
-    if machine.n_devices > 1 and semantics.of_machine:
-        for pair, link in machine.link_of.items():
-            result[pair] = link.scheduling_latency
-    return np.rint(1e9 * result).astype(np.int64)
