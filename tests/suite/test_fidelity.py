@@ -226,6 +226,21 @@ def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path,
     assert "| gamma" not in computed
 
 
+def test_the_page_tells_transfers_that_were_not_traced_from_none(tmp_path):
+    for name, simulated, words in [
+        ("lost", 10, "no transfer was traced (10 simulated, 0.1 s);"),
+        ("none", 0, "0 transfers take 0 s (0 s);"),
+    ]:
+        moved = {"transfers": simulated, "transfer_seconds": simulated / 100}
+        model = BREAKDOWN["simulated"] | moved
+        real = BREAKDOWN["measured"] | {"transfers": 0, "transfer_seconds": 0.0}
+        breakdown = BREAKDOWN | {"simulated": model, "measured": real}
+        planted(tmp_path / name, "alpha", [(1.0, [2.0, 2.0, 2.0])], breakdown=breakdown)
+        written = tmp_path / f"{name}_reports"
+        assert main(["report", "--results", str(tmp_path / name), "--output", str(written)]) == 0
+        assert words in (written / "fidelity.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("steps", "words"),
     [

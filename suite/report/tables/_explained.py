@@ -36,19 +36,26 @@ def explained(simulated: float, measured: float, breakdown: Breakdown) -> str:
         return "no trace of the real step"
     device = max(real["busy"], key=lambda name: real["busy"][name])
     took, thought = real["busy"][device], model["busy"][device]
-    sent, expected = real["transfers"], model["transfers"]
-    moving = _pair(real["transfer_seconds"], model["transfer_seconds"])
-    other = f" ({expected:,} simulated)" if sent != expected else ""
     parts = [
         f"{device} computes {_pair(took, thought)}",
         f"is idle {_pair(measured - took, simulated - thought)}",
-        f"{sent:,} transfers{other} take {moving}",
+        _transfers(real, model),
     ]
     rows = [
         f"{kind} on {where} {_pair(real_time, model_time)}"
         for kind, where, _, model_time, real_time in breakdown["operations"][:SHOWN]
     ]
     return "; ".join([*parts, *rows])
+
+
+def _transfers(real: Step, model: Step) -> str:
+    sent, expected = real["transfers"], model["transfers"]
+    if expected and not sent:
+        # OpenVINO's traces have none, and TensorFlow's of a busy host may have lost them.
+        return f"no transfer was traced ({expected:,} simulated, {model['transfer_seconds']:.3g} s)"
+    other = f" ({expected:,} simulated)" if sent != expected else ""
+    moving = _pair(real["transfer_seconds"], model["transfer_seconds"])
+    return f"{sent:,} transfers{other} take {moving}"
 
 
 def _pair(measured: float, simulated: float) -> str:
