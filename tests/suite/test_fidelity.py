@@ -113,15 +113,15 @@ BREAKDOWN = {
 }
 
 
-def planted(results, task, times, **more):
-    """Write a record for each (simulated, measured steps)."""
+def planted(results, task, times, kind="random", **more):
+    """Write a record of this kind for each (simulated, measured steps)."""
     for number, (simulated, steps) in enumerate(times):
         cell = {"grid": "fidelity", "machine": "here", "gpus": 0, "task": task}
-        path = results / f"fidelity/here/0gpu/{task}/random/seed{number}.json"
+        path = results / f"fidelity/here/0gpu/{task}/{kind}/seed{number}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         made = {
             "format": "placebench-record-1",
-            "cell": cell | {"placer": "random", "seed": number},
+            "cell": cell | {"placer": kind, "seed": number},
             "backend": "cluster",
             "status": "ok",
             "step_time": float(np.median(steps)),
@@ -195,6 +195,20 @@ def test_the_page_says_how_well_the_best_simulator_would_rank(tmp_path, capsys):
     page = (output / "fidelity.md").read_text()
     lines = [line.split("|") for line in page.splitlines() if "| here" in line]
     assert [line[6].strip() for line in lines[:2]] == ["0.943", "-"]
+
+
+def test_the_page_takes_out_how_much_slower_the_host_has_become(tmp_path):
+    results = tmp_path / "results"
+    planted(results, "alpha", [(1.0, [1.2] * 3), (2.0, [2.4] * 3)], kind="single")
+    planted(results, "alpha", [(t, [1.2 * t] * 3) for t in (3.0, 4.0, 5.0)])
+    planted(results, "beta", [(1.0, [1.0] * 3)])
+    assert main(["report", "--results", str(results), "--output", str(tmp_path / "reports")]) == 0
+    page = (tmp_path / "reports" / "fidelity.md").read_text().partition("## One device alone")[2]
+    lines = [line for line in page.partition("## ")[0].splitlines() if "| here " in line]
+    cells = [cell.strip() for cell in lines[0].split("|")][1:-1]
+    # 1 / 1.2 - 1 is -16.7 %.
+    assert cells == ["alpha", "here", "cluster", "1.20, 1.20", "3", "16.7", "0.0"]
+    assert len(lines) == 1
 
 
 def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path, capsys):

@@ -35,6 +35,10 @@ KIND_HEADER = ("kind", "placements", "error %", "bias %", "measured s")
 SENT_HEADER = ("machine", "transfers", "placements", "error %", "bias %", "computing %")
 SENT = (0, 1, 100, 1000)
 """Where classes of placements begin, by their number of transfers."""
+ALONE_HEADER = (
+    *("task", "machine", "backend", "one device alone: measured / simulated"),
+    *("others", "their error %", "relative to it %"),
+)
 COMPUTED_HEADER = ("task", "machine", "backend", "placements", "first step %", "last step %")
 WORST_HEADER = ("placement", "measured s", "simulated s", "off by %", "measured (simulated)")
 
@@ -46,7 +50,10 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     return Table(
         TITLE,
         LEAD,
-        (_agreement(rows), _kinds(rows), _sent(rows), _worst(rows), *_computed(rows)),
+        (
+            *(_agreement(rows), _kinds(rows), *_alone(rows)),
+            *(_sent(rows), _worst(rows), *_computed(rows)),
+        ),
         (*_notes(rows, expected), *code_note(records[records["grid"] == GRID])),
         rows.drop(columns="breakdown"),
         expected,
@@ -110,6 +117,28 @@ def _kinds(rows: pd.DataFrame) -> Section:
         spread = f"{part['measured'].min():.3g}-{part['measured'].max():.3g}"
         lines.append((str(kind), str(len(part)), error, _bias(part), spread))
     return Section("By kind of placement", KIND_HEADER, tuple(lines))
+
+
+def _alone(rows: pd.DataFrame) -> Iterator[Section]:
+    """How far the host is from its profile, and what is left where that is taken out."""
+    lines = []
+    for names, part in valid(rows).groupby(["task", "machine", "backend"]):
+        ratio, single = part["measured"] / part["simulated"], part["kind"] == "single"
+        if single.any() and not single.all():
+            others, alone = ratio[~single], np.exp(np.log(ratio[single]).mean())
+            errors = (f"{100 * (by / others - 1).abs().median():.1f}" for by in (1.0, alone))
+            each = ", ".join(f"{one:.2f}" for one in ratio[single])
+            lines.append((*map(str, names), each, str(len(others)), *errors))
+    if lines:
+        lead = (
+            "A step on one device has no transfers, and its operations are those that the profile"
+            " timed, where it timed any: it takes longer than simulated where the host has become"
+            " slower since. Relative to it: the error of the others with their simulated times"
+            " multiplied by the geometric mean of these ratios. Where that is much smaller, it is"
+            " the host that differs, rather than what the simulator makes of placements; where the"
+            " ratios themselves differ, one device does."
+        )
+        yield Section("One device alone", ALONE_HEADER, tuple(lines), lead)
 
 
 def _sent(rows: pd.DataFrame) -> Section:
