@@ -263,7 +263,7 @@ def table(
             path = asked.output / f"{task}-seed{seed}.json"
             record = known(path, mark)
             if record is None:
-                name = problem.machine.backend
+                name = problem.machine.backend or "cluster"
                 with make_backend(name, problem.machine, expose=asked.expose) as backend:
                     record = experiment(problem, task, seed, settings, backend)
                 record |= {"format": FORMAT, "fingerprint": mark, "settings": vars(settings)}

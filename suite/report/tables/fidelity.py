@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,10 @@ def _spread(rows: pd.DataFrame) -> tuple[str, str]:
     return _number(float(noise.median()), ".1f"), _number(float(memory.median()), ".1f")
 
 
+def _error(rows: pd.DataFrame) -> str:
+    return _number(float(valid(rows)["error_percent"].abs().median()), ".1f")
+
+
 def _bias(rows: pd.DataFrame) -> str:
     return _number(float(valid(rows)["error_percent"].median()), "+.1f")
 
@@ -113,9 +118,8 @@ def _number(value: float, pattern: str) -> str:
 def _kinds(rows: pd.DataFrame) -> Section:
     lines = []
     for kind, part in valid(rows).groupby("kind"):
-        error = _number(float(part["error_percent"].abs().median()), ".1f")
         spread = f"{part['measured'].min():.3g}-{part['measured'].max():.3g}"
-        lines.append((str(kind), str(len(part)), error, _bias(part), spread))
+        lines.append((str(kind), str(len(part)), _error(part), _bias(part), spread))
     return Section("By kind of placement", KIND_HEADER, tuple(lines))
 
 
@@ -125,10 +129,10 @@ def _alone(rows: pd.DataFrame) -> Iterator[Section]:
     for names, part in valid(rows).groupby(["task", "machine", "backend"]):
         ratio, single = part["measured"] / part["simulated"], part["kind"] == "single"
         if single.any() and not single.all():
-            others, alone = ratio[~single], np.exp(np.log(ratio[single]).mean())
-            errors = (f"{100 * (by / others - 1).abs().median():.1f}" for by in (1.0, alone))
+            others, longer = part[~single], geometric_mean(ratio[single])
+            left = others.assign(error_percent=100 * (longer / ratio[~single] - 1))
             each = ", ".join(f"{one:.2f}" for one in ratio[single])
-            lines.append((*map(str, names), each, str(len(others)), *errors))
+            lines.append((*map(str, names), each, str(len(others)), _error(others), _error(left)))
     if lines:
         lead = (
             "A step on one device has no transfers, and its operations are those that the profile"
@@ -160,9 +164,8 @@ def _sent(rows: pd.DataFrame) -> Section:
     lines = []
     groups = kept.assign(computing=computing).groupby(["machine", classes], observed=True)
     for (machine, sent), part in groups:
-        error = _number(float(part["error_percent"].abs().median()), ".1f")
         slower = _number(float(part["computing"].median()), "+.1f")
-        lines.append((str(machine), str(sent), str(len(part)), error, _bias(part), slower))
+        lines.append((str(machine), str(sent), str(len(part)), _error(part), _bias(part), slower))
     lead = (
         "Computing: median of (measured - simulated) / simulated of the time that all devices"
         " compute, in one traced step. What grows with the number of transfers may be what sending"

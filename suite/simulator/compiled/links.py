@@ -65,8 +65,9 @@ def flat_links(machine: Machine, semantics: Semantics) -> FlatLinks:
     names, *channels = channels_of(machine, semantics)
     queue, first, second = _queues(*channels)
     latency, bandwidth, trail = _speeds(machine, semantics)
-    none = np.zeros(latency.shape)
-    waits = _figures(none, machine, semantics, lambda link: link.scheduling_latency)
+    waits = _figures(
+        np.zeros(latency.shape), machine, semantics, lambda link: link.scheduling_latency
+    )
     return FlatLinks(
         latency=latency,
         bandwidth=bandwidth,
