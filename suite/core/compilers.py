@@ -13,6 +13,7 @@ from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import InlineInlinables
 
 from suite.core.argument_fields import FieldsOnce
+from suite.core.inlining import InlineUncopied
 from suite.core.unsigned_indices import UnsignedIndices
 
 ROOM = 2**16 + 1
@@ -34,10 +35,12 @@ with_room.__code__ = with_room.__code__.replace(co_stacksize=ROOM)
 
 
 class FieldsOnceCompiler(CompilerBase):  # type: ignore[misc]
-    """Takes fields out of arguments once, after the helpers have been inlined."""
+    """Inlines helpers as they are, then takes fields out of arguments once."""
 
     passes: ClassVar[dict[type[CompilerPass], type[CompilerPass]]] = {FieldsOnce: InlineInlinables}
     """Ours, each with the one of numba's that it follows."""
+    inlines: ClassVar[type[CompilerPass]] = InlineUncopied
+    """In the place of ``InlineInlinables``."""
 
     def compile_extra(self, func: FunctionType) -> Any:
         """Compile a function."""
@@ -48,6 +51,10 @@ class FieldsOnceCompiler(CompilerBase):  # type: ignore[misc]
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
         for ours, before in self.passes.items():
             pipeline.add_pass_after(ours, before)
+        pipeline.passes = [
+            (self.inlines if one is InlineInlinables else one, words)
+            for one, words in pipeline.passes
+        ]
         pipeline.finalize()
         return [pipeline]
 
