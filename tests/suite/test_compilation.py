@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import NamedTuple
 
 import numba
@@ -204,6 +205,37 @@ def test_fields_of_arguments_are_what_they_are_in_python():
         assert summed(*pair(), swap) == expected
 
 
+@inline
+def digits(number, base):
+    total = 0
+    while number > 0:
+        total += number % base
+        number //= base
+    return total
+
+
+@inline
+def both(number, base):
+    total = digits(number, base) if base < 9 else -1
+    return total + 100 * digits(number + 1, base)
+
+
+def often(numbers):
+    total = number = 0
+    for base in range(2, len(numbers)):
+        number += both(numbers[base], base)
+        total += number + digits(total, 3)
+    return total, number
+
+
+def test_helpers_that_are_inlined_in_several_places_keep_their_variables_apart():
+    numbers = np.arange(11) ** 3
+    expected = often(numbers)
+    for _ in range(2):  # what was made of a helper for one kernel is not the next one's
+        assert kernel(FunctionType(often.__code__, globals(), "often"))(numbers) == expected
+    assert both(26, 3) == 6 + 100 * 1
+
+
 def shuffled(table, row, order):
     count = 0
     for i in order:
@@ -242,6 +274,7 @@ def test_variants_of_a_function_are_kept_apart():
 PRIVATE = (
     "numba.cpython.unsafe.numbers:trailing_zeros",
     "numba.core.event:Listener",
+    "numba.core.inline_closurecall:copy",
     "numba.core.compiler:CompilerBase",
     "numba.core.compiler:DefaultPassBuilder",
     "numba.core.compiler_machinery:register_pass",
