@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from suite.report.fidelity_data import bars
 from suite.report.measured_data import comparable, labels, measured
 from suite.report.metrics import metric
-from suite.report.plot_style import MUTED, OURS, PUBLISHED
+from suite.report.plot_style import MUTED, OURS, PUBLISHED, WIDTH
 from suite.report.plots._panels import panels
 
 if TYPE_CHECKING:
@@ -20,18 +20,27 @@ TITLE = "Grids run for real: simulated and measured step time of every placer"
 TABLES = ("measured",)
 COLOURS = {"cluster": PUBLISHED, "session": "#2e7d32"}
 KEYS = ["grid", "machine", "gpus", "task"]
+FRAME, LINE = 1.6, 0.15
+"""Inches of a panel's height: what is around it, and each of its lines."""
 
 
 def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
     """Draw a panel for each grid, machine and task; an empty one when nothing was measured."""
+    from matplotlib.figure import Figure
+
     rows = measured(records)
     rows = comparable(rows.assign(label=labels(rows)))
     parts = [part for _, part in rows.groupby(KEYS, sort=False)]
-    figure, axes = panels(max(1, len(parts)), min(2, max(1, len(parts))), 4.0)
-    for ax, part in zip(axes, parts, strict=False):
-        _panel(ax, part)
     if not parts:
+        figure, axes = panels(1, 1, 4.0)
         axes[0].set_title("No grid has been run yet")
+        return figure
+    lines = [part["label"].nunique() for part in parts]
+    heights = [FRAME + LINE * max(lines[i : i + 2]) for i in range(0, len(lines), 2)]
+    figure = Figure(figsize=(WIDTH, sum(heights)))
+    grid = figure.add_gridspec(len(heights), min(2, len(parts)), height_ratios=heights)
+    for i, part in enumerate(parts):
+        _panel(figure.add_subplot(grid[divmod(i, 2)]), part)
     return figure
 
 
@@ -59,5 +68,7 @@ def _panel(ax: Axes, part: pd.DataFrame) -> None:
     ax.invert_yaxis()
     ax.set_xlim(left=0)
     ax.set_xlabel(f"{seconds.label}, {seconds.unit}")
-    ax.set_title(f"{first['task']}, {first['machine']}, grid {first['grid']}", fontsize=9)
-    ax.legend(loc="best", fontsize=8, title=bars(part), title_fontsize=8)
+    ax.set_title(f"{first['task']}\n{first['machine']}, grid {first['grid']}", fontsize=9)
+    # Below the axis and its label, whatever the height: the pad is counted in letters.
+    below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4, "ncols": 3}
+    ax.legend(fontsize=8, title=bars(part), title_fontsize=8, **below)

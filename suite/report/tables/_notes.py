@@ -9,6 +9,7 @@ from typing import TypedDict
 
 import pandas as pd
 
+from suite.bench.cell import SIMULATOR
 from suite.report import agreement
 from suite.report.comparison import Comparison, Pairs
 from suite.report.outcome import ratio, word
@@ -168,7 +169,8 @@ def provenance(records: pd.DataFrame) -> list[str]:
 
     Also where a policy was judged on a graph that it was trained on.
     """
-    judges = zip(records["backend"], records["semantics"], strict=True)
+    judged_by = records[records["backend"] != ""]
+    judges = zip(judged_by["backend"], judged_by["semantics"], strict=True)
     judged = sorted({f"{backend}, semantics `{semantics}`" for backend, semantics in judges})
     made = Counter((_versions(p), _commit(p)) for p in records["provenance"])
     origins = []
@@ -178,7 +180,9 @@ def provenance(records: pd.DataFrame) -> list[str]:
         counted = (f"{commit} ({n} record{'s' * (n > 1)})" for commit, n in commits)
         origins.append(f"{versions}, at {', '.join(counted)}")
     lines = [f"Judge: {'; '.join(judged) or 'none'}. Made with: {'; '.join(origins) or 'nothing'}."]
-    for task, group in records.groupby("task", sort=True):
+    # A grid that is run for real has the profile of its day, and a graph with the times of that.
+    days = (records["grid"] + "/" + records["machine"]).where(records["backend"] != SIMULATOR, "")
+    for (task, _), group in records.groupby([records["task"], days], sort=True):
         if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
     return [*lines, *seen_note(records)]
