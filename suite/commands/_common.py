@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,6 +66,17 @@ def count(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
     return value
+
+
+def new_file(text: str) -> Path:
+    """Read a path that a file can be written to, before anything is computed for it."""
+    from suite.formats.atomic import file_to_write
+
+    try:
+        file_to_write(Path(text))
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return Path(text)
 
 
 def duration(text: str) -> float:
@@ -263,6 +275,8 @@ def parameters_of(pairs: list[str]) -> dict[str, Any]:
 
     values: dict[str, Any] = {}
     for pair in pairs:
+        if re.search(r"=\s*[+-]?(nan|inf)\s*$", pair):
+            raise InputError(f"--set {pair}: give a finite number")
         try:
             values |= tomllib.loads(pair)
         except tomllib.TOMLDecodeError:

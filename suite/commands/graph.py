@@ -15,6 +15,7 @@ from suite.commands._common import (
     count,
     machine_name,
     model_of,
+    new_file,
     problem_of,
 )
 from suite.core.errors import InputError
@@ -38,11 +39,11 @@ def add(parsers: Subparsers) -> None:
     add_problem_arguments(parser)
     parser.add_argument("--json", action="store_true", help="write the graph as JSON to stdout")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the graph, as .npz or else as JSON"
+        "--output", type=new_file, metavar="FILE", help="write the graph, as .npz or else as JSON"
     )
     parser.add_argument(
         "--workload",
-        type=Path,
+        type=new_file,
         metavar="FILE",
         help="write the blocks, with times on the machine, for placebench workload"
         " (docs/workloads.md)",

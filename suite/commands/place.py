@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from suite.commands._answers import (
@@ -29,6 +28,7 @@ from suite.commands._common import (
     backend_of,
     command,
     machine_name,
+    new_file,
     problem_of,
 )
 from suite.commands._display import Display, add_tensorboard
@@ -78,8 +78,10 @@ def add(parsers: Subparsers) -> None:
     add_policy(parser)
     add_answer_arguments(parser)
     add_ray(parser, "judge what a search evaluates")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the placement as JSON")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
+    parser.add_argument(
+        "--output", type=new_file, metavar="FILE", help="write the placement as JSON"
+    )
+    parser.add_argument("--trace", type=new_file, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_tensorboard(parser)
 
@@ -87,6 +89,9 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Place, judge, compare with the bound and the baselines."""
     unnamed = arguments.placer is None
+    files = [path.resolve() for path in (arguments.output, arguments.trace) if path]
+    if len(set(files)) < len(files):
+        raise InputError(f"--output and --trace are both {arguments.output}; give two files")
     if unnamed:
         _take_default(arguments)
     placer = placer_with_policy(arguments)

@@ -14,6 +14,7 @@ from suite.commands._common import (
     add_placer_arguments,
     add_problem_arguments,
     command,
+    new_file,
     placer_of,
     problem_of,
 )
@@ -50,7 +51,7 @@ def add(parsers: Subparsers) -> None:
         help="rules (docs/simulator.md): placebench, a peer's (placeto, baechi, grappler) or hetero"
         " (default: the machine's)",
     )
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="write a Perfetto trace")
+    parser.add_argument("--trace", type=new_file, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

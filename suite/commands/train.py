@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, command, count
+from suite.commands._common import Subparsers, command, count, new_file
 
 if TYPE_CHECKING:
     from suite.formats.policy_file import PolicyFile
@@ -33,7 +33,7 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument("grid", metavar="GRID", help="grid or TOML file: tasks, machine, budget")
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="POLICY", help="file to write"
+        "--output", type=new_file, required=True, metavar="POLICY", help="file to write"
     )
     parser.add_argument(
         "--placer", help="which of the grid's placers, where several can be trained"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from suite.core.errors import InputError
 from suite.core.processes import is_running
 
 _PART = re.compile(r"\.part-(\d+)-\w+")
@@ -19,8 +20,10 @@ def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path that takes the place of ``path`` when all went well.
 
     The content is on the disk before it gets its name, so that a power cut leaves the old file or
-    the new one. What a killed process leaves behind is for :func:`remove_parts`.
+    the new one. What a killed process leaves behind is for :func:`remove_parts`. What a link names
+    is replaced, not the link. Raises InputError as :func:`file_to_write` does.
     """
+    path = file_to_write(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".part-{os.getpid()}-{secrets.token_hex(6)}"
     try:
@@ -36,6 +39,18 @@ def atomic(path: Path) -> Iterator[Path]:
         _to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def file_to_write(path: Path) -> Path:
+    """The file that writing to ``path`` makes or replaces; InputError where it can be none.
+
+    A device, or a pipe, would be replaced by a file for all who use it.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give a file")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is a device or a pipe; give a file")
+    return Path(os.path.realpath(path))
 
 
 def _to_disk(path: Path) -> None:

@@ -49,6 +49,31 @@ def test_a_trace_opens_and_says_the_same(folder, capsys):
     assert spans["b"] == pytest.approx((101_020, 500_000))
 
 
+def test_where_nothing_can_be_written_is_said_before_anything_is_computed(folder, capsys):
+    os.mkfifo(folder / "pipe")
+    place = ["place", "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--placer", "cpu_only"]
+    for asked, told in (
+        (["--output", "."], "argument --output: . is a folder; give a file"),
+        (["--trace", "pipe"], "argument --trace: pipe is a device or a pipe; give a file"),
+        (["--output", "a", "--trace", "./a"], "--output and --trace are both a; give two files"),
+    ):
+        try:
+            code = main([*place, *asked])
+        except SystemExit as end:
+            code = end.code
+        printed = capsys.readouterr()
+        assert (code, printed.out) == (2, "")
+        assert told in printed.err
+    assert {path.name for path in folder.iterdir()} >= {"pipe"}
+    assert not (folder / "a").exists()
+
+
+def test_a_parameter_is_a_finite_number(capsys):
+    asked = ["place", "smoke", "--machine", "k40", "--placer", "annealing"]
+    assert main([*asked, "--set", "temperature=nan"]) == 2
+    assert "--set temperature=nan: give a finite number" in capsys.readouterr().err
+
+
 def test_what_place_writes_simulate_reads(folder, capsys):
     graph = ["--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2"]
     place = ["place", *graph, "--placer", "best_of_random", "--set", "k=30", "--seed", "3"]
