@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.bench.cell import Cell, Job, MeasureTop, RealRuns, judging
+from suite.bench.parameters import check_types
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS
 from suite.core.uncertainty import Judging
@@ -238,6 +239,7 @@ def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
         check_fields(entry, _PLACER, ("name",), f"placer {i}")
         parameters, seeds = entry.get("parameters", {}), entry.get("seeds", 1)
         label = entry.get("label", entry["name"])
+        check_types(entry["name"], parameters)
         make_placer(entry["name"], parameters)
         if seeds < 1:
             raise InputError(f"placer {entry['name']}: seeds is {seeds}; give >= 1")

@@ -63,9 +63,9 @@ def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | N
     """Return the record of a finished cell, or None and why it must run (again).
 
     ``code`` is the digest of today's code; None keeps records of whatever code, those of unknown
-    code among them. The reason is ``missing``, ``damaged`` (not whole), ``changed`` (made under
-    other settings: another fingerprint), ``code`` (made by other or unknown code) or ``failed`` (an
-    ``error`` or a ``timeout``).
+    code among them. The reason is ``missing``, ``damaged`` (it, or its placement, is not whole),
+    ``changed`` (made under other settings: another fingerprint), ``code`` (made by other or unknown
+    code) or ``failed`` (an ``error`` or a ``timeout``).
     """
     if not path.exists():
         return None, "missing"
@@ -77,6 +77,11 @@ def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | N
         return None, "changed"
     if code not in (None, digest_of_code(record)):
         return None, "code"
+    if "placement_hash" in record:
+        try:
+            read_devices(path)
+        except InputError:
+            return None, "damaged"
     return (None, "failed") if record["status"] in ("error", "timeout") else (record, "")
 
 

@@ -301,6 +301,9 @@ def add_placer_arguments(parser: argparse.ArgumentParser, required: bool) -> Non
 
 def placer_of(arguments: argparse.Namespace) -> Any:
     """Make the placer that the arguments name; InputError lists names or parameters."""
+    from suite.bench.parameters import check_types
     from suite.search.registry import make_placer
 
-    return make_placer(arguments.placer, parameters_of(arguments.set))
+    parameters = parameters_of(arguments.set)
+    check_types(arguments.placer, parameters)
+    return make_placer(arguments.placer, parameters)

@@ -32,7 +32,8 @@ def add(parsers: Subparsers) -> None:
         "bench",
         "Run a grid of cells. Each finished one is a record below the results folder; a second"
         " call runs only what is missing, damaged, recorded under other settings or made by other"
-        " code, or ended in an error or a time-out, and takes up searches where they were stopped.",
+        " code, or ended in an error or a time-out, and takes up learned searches where they were"
+        " stopped.",
         "  placebench bench quick\n  placebench bench colocrl_table2\n"
         "  placebench bench my_grid.toml --workers 8 --seed 1\n"
         "  placebench bench quick --only nmt_8/scotch\n"
@@ -48,7 +49,8 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument(
         "--workers",
         type=count,
-        help="processes, with --ray on each node (default: one a core; 0: this one)",
+        help="processes, with --ray on each node (default: one a core; 0: this one, which no time"
+        " limit stops)",
     )
     parser.add_argument("--seed", type=count, help="base seed, instead of the grid's")
     parser.add_argument("--only", metavar="TEXT", help="only cells whose name contains TEXT")

@@ -1,6 +1,7 @@
 """Records: none is taken for what it is not, however the run went that left it."""
 
 import json
+import os
 from dataclasses import replace
 from datetime import datetime
 
@@ -64,6 +65,16 @@ def test_a_record_is_finished_for_its_code_or_for_any(tmp_path):
         write_record(record | {"fingerprint": "f"} | unknown, None, path)
         assert finished(path, "f", "c")[1] == "code"
         assert finished(path, "f", None)[1] == ""
+
+
+@pytest.mark.parametrize("spoil", [lambda npz: npz.unlink(), lambda npz: os.truncate(npz, 50)])
+def test_a_cell_whose_placement_is_not_whole_is_not_finished(tmp_path, spoil):
+    path, record = tmp_path / "seed0.json", {"format": "placebench-record-1", "status": "ok"}
+    record |= {"fingerprint": "f", "placement_hash": "h"}
+    write_record(record, np.zeros(3, np.int32), path)
+    assert finished(path, "f", None) == (record, "")
+    spoil(path.with_suffix(".npz"))
+    assert finished(path, "f", None) == (None, "damaged")
 
 
 def test_a_record_that_is_kept_says_so_until_its_code_is_back(tmp_path):
