@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write(arguments, problem, found.answer)
     except BudgetExhausted as error:
         if not unnamed:
-            raise
+            raise BudgetExhausted(f"{name} found no placement: {error}") from None
         failure = str(error)
     first = Trial.of(name, found.answer) if found else Trial(name, None, "error", failure)
     trials = compare(problem, simulator, first, arguments.seed, QUICK if unnamed else BASELINES)
