@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from typing import Any
 
 from suite.core.errors import InputError
+from suite.formats.schema import Fields, check_fields
 from suite.search.registry import placer_class
 
-_Kind = tuple[Callable[[Any], bool], str]
-_KINDS: Mapping[str, _Kind] = {
-    "bool": (lambda value: isinstance(value, bool), "true or false"),
-    "int": (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number"),
-    "float": (
-        lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-        "a number",
-    ),
-    "str": (lambda value: isinstance(value, str), "a text"),
-}
-"""Annotation -> whether a value is of it, and what to give. Other types are left to the placer."""
+_TYPES: Fields = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,)}
+"""Annotation -> what a value may be. Other types are left to the placer."""
 
 
 def check_types(placer: str, parameters: Mapping[str, Any]) -> None:
-    """Raise InputError where a parameter that the placer has is not of its type.
+    """Raise InputError where a parameter that the placer has is not of its type, or not finite.
 
     Python would take ``"no"`` for true, and half a placement for a batch.
     """
-    cls = placer_class(placer)
-    kinds = {one.name: str(one.type) for one in fields(cls)} if is_dataclass(cls) else {}
-    for name, value in parameters.items():
-        fits, wanted = _KINDS.get(kinds.get(name, ""), (lambda _: True, ""))
-        if not fits(value):
-            raise InputError(f"placer {placer}: {name} is {value!r}; give {wanted}")
+    cls, what = placer_class(placer), f"placer {placer}"
+    annotated = {one.name: str(one.type) for one in fields(cls)} if is_dataclass(cls) else {}
+    known = {name: _TYPES[kind] for name, kind in annotated.items() if kind in _TYPES}
+    given = {name: value for name, value in parameters.items() if name in known}
+    check_fields(given, known, (), what)
+    for name, value in given.items():
+        if isinstance(value, float) and not isfinite(value):
+            raise InputError(f"{what}: {name} is {value}; give a finite number")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from suite.core.errors import InputError
 
@@ -267,43 +266,3 @@ def about(loaded: Loaded, problem: Problem) -> str:
             " placebench profile --task MODEL measures them"
         )
     return "\n".join(lines)
-
-
-def parameters_of(pairs: list[str]) -> dict[str, Any]:
-    """Read ``name=value`` pairs, values as TOML (numbers, true, "text")."""
-    import tomllib
-
-    values: dict[str, Any] = {}
-    for pair in pairs:
-        if re.search(r"=\s*[+-]?(nan|inf)\s*$", pair):
-            raise InputError(f"--set {pair}: give a finite number")
-        try:
-            values |= tomllib.loads(pair)
-        except tomllib.TOMLDecodeError:
-            name, equals, text = pair.partition("=")
-            if not equals:
-                raise InputError(f"--set {pair}: write name=value") from None
-            values[name.strip()] = text.strip()
-    return values
-
-
-def add_placer_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
-    """--placer, --set, --seed, --evaluations, --seconds."""
-    unnamed = "" if required else "; without one, the best of quick ones and a search"
-    parser.add_argument("--placer", required=required, help=f"placer (placebench list){unnamed}")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the placer"
-    )
-    parser.add_argument("--seed", type=count, default=0, help="random seed (0)")
-    parser.add_argument("--evaluations", type=count, help="budget of evaluated placements")
-    parser.add_argument("--seconds", type=duration, help="budget of seconds, for searches")
-
-
-def placer_of(arguments: argparse.Namespace) -> Any:
-    """Make the placer that the arguments name; InputError lists names or parameters."""
-    from suite.bench.parameters import check_types
-    from suite.search.registry import make_placer
-
-    parameters = parameters_of(arguments.set)
-    check_types(arguments.placer, parameters)
-    return make_placer(arguments.placer, parameters)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suite.commands._common import placer_of
+from suite.commands._placer import placer_of
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from suite.commands._answers import (
 from suite.commands._common import (
     MODELS,
     Subparsers,
-    add_placer_arguments,
     add_problem_arguments,
     backend_of,
     command,
@@ -32,6 +31,7 @@ from suite.commands._common import (
     problem_of,
 )
 from suite.commands._display import Display, add_tensorboard
+from suite.commands._placer import add_placer_arguments
 from suite.commands._policy import add_policy, placer_with_policy, policy_json, policy_text
 from suite.commands._ray import add_ray, check_ray, spread_judge
 from suite.commands._trials import trials_json, trials_text
@@ -74,7 +74,7 @@ def add(parsers: Subparsers) -> None:
         EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)
-    add_placer_arguments(parser, required=False)
+    add_placer_arguments(parser)
     add_policy(parser)
     add_answer_arguments(parser)
     add_ray(parser, "judge what a search evaluates")

@@ -11,13 +11,12 @@ from suite.commands._common import (
     MODELS,
     Subparsers,
     about,
-    add_placer_arguments,
     add_problem_arguments,
     command,
     new_file,
-    placer_of,
     problem_of,
 )
+from suite.commands._placer import add_placer_arguments, placer_of
 from suite.commands._verdict import as_json, as_text
 from suite.core.errors import InputError
 
@@ -40,7 +39,7 @@ def add(parsers: Subparsers) -> None:
     )
     add_problem_arguments(parser)
     parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")
-    add_placer_arguments(parser, required=False)
+    add_placer_arguments(parser)
     parser.add_argument(
         "--policy",
         help="order of ready operations: fifo, priority, stack (default: the machine's)",

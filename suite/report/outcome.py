@@ -23,6 +23,15 @@ def word(status: str) -> str:
     return WORDS.get(status, status)
 
 
+def middle(records: pd.DataFrame) -> pd.Series:
+    """The record with status ok whose step time is nearest to their median; the first of any."""
+    valid = records[records["status"] == "ok"]
+    if valid.empty:
+        return records.iloc[0]
+    apart = (valid["step_time"] - valid["step_time"].median()).abs()
+    return valid.iloc[int(apart.to_numpy().argmin())]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The records of one task and placer, reduced to what a cell prints."""

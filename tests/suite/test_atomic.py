@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from suite.core.errors import InputError
 from suite.core.processes import how_it_ended
 from suite.formats.atomic import atomic, remove_parts
 
@@ -19,6 +20,25 @@ def test_the_umask_decides_who_may_read(tmp_path, umask, mode):
     finally:
         os.umask(before)
     assert (tmp_path / "a.json").stat().st_mode & 0o777 == mode
+
+
+def test_what_a_link_names_is_replaced(tmp_path):
+    (tmp_path / "link").symlink_to("folder/real")
+    (tmp_path / "folder").mkdir()
+    for text in ("made", "replaced"):
+        with atomic(tmp_path / "link") as temporary:
+            temporary.write_text(text)
+        assert (tmp_path / "folder/real").read_text() == text
+        assert (tmp_path / "link").is_symlink()
+
+
+def test_what_is_no_file_stays_what_it_is(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, what in ((tmp_path / "pipe", "a device or a pipe"), (tmp_path, "a folder")):
+        with pytest.raises(InputError, match=f"{path} is {what}; give a file"), atomic(path):
+            raise AssertionError
+    assert (tmp_path / "pipe").is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_failure_leaves_the_old_file(tmp_path):

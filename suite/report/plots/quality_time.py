@@ -8,7 +8,7 @@ import pandas as pd
 
 from suite.bench.grid import load_grid
 from suite.report.hdp import TODAY, beside_table1
-from suite.report.outcome import Outcome
+from suite.report.outcome import Outcome, middle
 from suite.report.plot_style import MUTED
 from suite.report.plots._panels import panels
 
@@ -57,9 +57,9 @@ def _panel(ax: Axes, records: pd.DataFrame, placers: list[str]) -> None:
         marker, style = LOOKS[number % len(LOOKS)], _style(number)
         seconds = max(SHORTEST, float(mine["wall_seconds"].median()))
         ax.plot([seconds], [outcome.median / bound], marker, zorder=3, **style)
-        middle = mine.iloc[(mine["step_time"] - outcome.median).abs().argsort().iloc[0]]
-        if len(middle["history"]) > 1:
-            when, best = zip(*((s, t / bound) for _, s, t in middle["history"]), strict=True)
+        history = middle(mine)["history"]
+        if len(history) > 1:
+            when, best = zip(*((s, t / bound) for _, s, t in history), strict=True)
             ends = [*when, seconds], [*best, outcome.median / bound]
             ax.step(*ends, where="post", color=style["color"], lw=0.9, alpha=0.7)
     ax.axhline(1, color=MUTED, lw=1.2, ls="--", zorder=0)

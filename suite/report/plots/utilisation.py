@@ -9,7 +9,7 @@ import pandas as pd
 
 from suite.report.hdp import FITTED, SHORT, beside_table1
 from suite.report.metrics import metric
-from suite.report.outcome import word
+from suite.report.outcome import middle, word
 from suite.report.plot_style import FAILED, WIDTH
 
 if TYPE_CHECKING:
@@ -28,38 +28,29 @@ MISSING = pd.Series({"utilisation": None, "status": "missing"}, dtype=object)
 
 
 def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Figure:
-    """Draw the figure for one task; where a placer has several seeds, the middle one."""
+    """Draw the figure for one task; of several seeds of a placer, the middle one."""
     from matplotlib.figure import Figure
 
     comparison = beside_table1(records, published)
     row = next(row for row in comparison.rows if row.task == task)
-    records_of = {
-        str(placer): _middle(seeds) for placer, seeds in comparison.of_row(row).groupby("placer")
-    }
-    shown = {placer: records_of.get(placer, MISSING) for placer in SHOWN}
+    seeds = {str(placer): mine for placer, mine in comparison.of_row(row).groupby("placer")}
+    shown = {p: middle(seeds[p]) if p in seeds else MISSING for p in SHOWN}
+    which = {p: f", seed {shown[p]['seed']}" if len(seeds.get(p, ())) > 1 else "" for p in shown}
     devices = [len(record["capacity"]) if record["utilisation"] else 1 for record in shown.values()]
     height = max(3.0, STRIP * sum(devices) + 0.42 * len(shown) + 1.2)
     figure = Figure(figsize=(WIDTH, height))
-    figure.suptitle(f"{row.label}, {row.gpus} GPUs: when each device computes", fontsize=12)
+    title = f"{row.label}, {row.gpus} GPUs: when each device computes"
+    title += " (of several seeds, the middle one)"
+    figure.suptitle(title, fontsize=12)
     grid = figure.add_gridspec(len(shown), 1, height_ratios=devices)
     end = max(_end(record) for record in shown.values()) or 1.0
     axes = [figure.add_subplot(grid[i, 0]) for i in range(len(shown))]
     for ax, (placer, record) in zip(axes, shown.items(), strict=True):
-        _block(ax, SHOWN[placer], record, end)
+        _block(ax, SHOWN[placer], which[placer], record, end)
     axes[-1].tick_params(labelbottom=True)
     axes[-1].set_xlabel("seconds since the step began")
     _scale(figure, axes)
     return figure
-
-
-def _middle(seeds: pd.DataFrame) -> pd.Series:
-    """The record of median step time, the faster of two; which it is of how many is told."""
-    run = seeds[seeds["status"] == "ok"]
-    ranked = (seeds if run.empty else run).sort_values("step_time", kind="stable")
-    middle = ranked.iloc[(len(ranked) - 1) // 2]
-    several = f", seed {middle['seed']}, the median of {len(ranked)}" if len(ranked) > 1 else ""
-    told: pd.Series = pd.concat([middle, pd.Series({"which": several})])
-    return told
 
 
 def _end(record: pd.Series) -> float:
@@ -70,8 +61,8 @@ def _end(record: pd.Series) -> float:
     return float(strips["bin_seconds"] * max(len(s) for s in strips["devices"].values()))
 
 
-def _block(ax: Axes, head: str, record: pd.Series, end: float) -> None:
-    """One placer: its devices' strips, as long as its step takes."""
+def _block(ax: Axes, head: str, which: str, record: pd.Series, end: float) -> None:
+    """One placer, or one of its seeds: its devices' strips, as long as its step takes."""
     strips, status = record["utilisation"], str(record["status"])
     ax.set_xlim(0, end)
     ax.grid(False)
@@ -94,7 +85,7 @@ def _block(ax: Axes, head: str, record: pd.Series, end: float) -> None:
     ax.set_xlim(0, end)
     ax.axvline(extent[1], color="black", lw=1)
     oom = f"  ({word(status)}: does not run)" if status != "ok" else ""
-    time = f"{head}: {metric('step_time').format(record['step_time'])} s{record['which']}{oom}"
+    time = f"{head}: {metric('step_time').format(record['step_time'])} s{which}{oom}"
     ax.set_title(time, fontsize=9.5, color=FAILED if oom else "black")
 
 
