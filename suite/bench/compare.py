@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from suite.bench.ask import ask
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
@@ -51,12 +52,11 @@ class Trial:
 
 
 def attempt(problem: Problem, simulator: AnySimulator, placer: Placer, search: Search) -> Answer:
-    """Let a placer answer and judge it; what the placer raises passes through."""
+    """Let a placer answer and judge it; what :func:`ask` and the placer raise passes through."""
     start = time.monotonic()
-    placement = placer.place(problem, search)
+    placement = ask(placer, problem, search)
     seconds = time.monotonic() - start
-    checked = Placement.of(problem, placement.devices)
-    return Answer(checked, simulator.run(checked.devices), seconds, search.evaluations)
+    return Answer(placement, simulator.run(placement.devices), seconds, search.evaluations)
 
 
 def compare(

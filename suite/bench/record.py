@@ -29,10 +29,16 @@ def records_below(results: Path) -> list[Path]:
 
 
 def read_record(path: Path) -> Record:
-    """Read a whole record; InputError if it is truncated, of another format or has no status."""
+    """Read a whole record.
+
+    InputError if it is truncated, of another format, has no status or a step time that is none.
+    """
     record = read_json(path, FORMAT)
     if record.get("status") not in STATUSES:
         raise InputError(f"{path}: status is {record.get('status')!r}; delete it and run again")
+    seconds = record.get("step_time")
+    if seconds is not None and not isinstance(seconds, int | float):
+        raise InputError(f"{path}: step_time is {seconds!r}, no number; delete it and run again")
     return record
 
 

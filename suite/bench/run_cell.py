@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.bench.ask import ask
 from suite.bench.cell import SIMULATOR, Job, RealRuns
 from suite.bench.fingerprint import fingerprint, semantics
 from suite.bench.judge import (
@@ -59,15 +60,14 @@ def run(
         simulators(problem)  # a problem that the simulator cannot count is no placement's fault
         blame = "invalid"
         placement, cost, best = _placed(job, problem, placer, journal or Journal(), saved)
-        checked = Placement.of(problem, placement.devices)
         blame = "error"
         if best is not None:
             from suite.bench.measured import fastest
 
-            checked, cost["measured_top"] = fastest(job, problem, checked, best)
-        simulated = judged(problem, checked, job.semantics)
-        devices = np.asarray(checked.devices)
-        record |= cost | _verdict(job, problem, checked, simulated)
+            placement, cost["measured_top"] = fastest(job, problem, placement, best)
+        simulated = judged(problem, placement, job.semantics)
+        devices = np.asarray(placement.devices)
+        record |= cost | _verdict(job, problem, placement, simulated)
     except Unsupported as reason:
         record |= {"status": "skipped", "reason": str(reason)}
     except InputError as error:
@@ -118,7 +118,7 @@ def _placed(
     search = search_of(job, problem, journal, saved)
     try:
         try:
-            placement = placer.place(problem, search)
+            placement = ask(placer, problem, search)
         except (Unsupported, BudgetExhausted):
             raise
         except Exception as error:
@@ -128,7 +128,7 @@ def _placed(
             why = _in_one_line(error)
             warnings.warn(f"{saved.path} does not work ({why}); starting afresh", stacklevel=2)
             search = search_of(job, problem, journal, saved)
-            placement = placer.place(problem, search)
+            placement = ask(placer, problem, search)
     finally:
         journal.close()
     cost = {

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from suite.commands._common import Subparsers, command
+from suite.core.errors import InputError
 
 
 def add(parsers: Subparsers) -> None:
@@ -42,4 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.compare is not None:
         compared = compare_with_reference(arguments.results, arguments.compare)
         print(f"against {arguments.compare}: {compared.line()}")
+    if report.failed:
+        raise InputError(f"not written: {', '.join(report.failed)}; see above, mend their files")
     return 0

@@ -88,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _placement(
     arguments: argparse.Namespace, problem: Problem, placer: Placer | None, semantics: Semantics
 ) -> Placement:
+    from suite.bench.ask import ask
     from suite.formats.interchange import read_placement
     from suite.search.placer import Search
     from suite.simulator.judges import make_simulator
@@ -97,5 +98,4 @@ def _placement(
     judge = make_simulator(problem, semantics)
     budget = arguments.evaluations, arguments.seconds
     search = Search(problem, judge, arguments.seed, *budget)
-    answer: Placement = placer.place(problem, search)
-    return answer
+    return ask(placer, problem, search)

@@ -6,11 +6,13 @@ import difflib
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Iterable, Mapping
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from suite.core.errors import InputError
@@ -29,26 +31,48 @@ def modules(package: str) -> list[str]:
     return sorted(found)
 
 
+def load(module: str) -> ModuleType:
+    """Import a module that anyone may have added; InputError says what is wrong in it, and where.
+
+    ``module`` is its whole name.
+    """
+    try:
+        return importlib.import_module(module)
+    except InputError:
+        raise
+    except ImportError as error:
+        raise InputError(f"cannot import {module}: {failure(error, module)}; install it") from None
+    except (Exception, SystemExit) as error:
+        raise InputError(f"cannot import {module}: {failure(error, module)}; mend it") from None
+
+
+def failure(error: BaseException, module: str) -> str:
+    """``Type: message (file:line)`` on one line, the line being the last one in that module."""
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    spec = importlib.util.find_spec(module)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if spec]
+    lines = [f.lineno for f in frames if spec and f.filename == spec.origin]
+    where = f" ({Path(str(spec.origin)).name}:{lines[-1]})" if spec and lines else ""
+    return said + where
+
+
 @cache
 def placers() -> Mapping[str, str]:
     """Placer name -> ``module:class`` or ``module`` (the class with a ``place`` method)."""
-    found = {name: f"{package}.{name}" for package in PLACER_PACKAGES for name in modules(package)}
-    for point in entry_points(group=ENTRY_POINTS):
-        if found.setdefault(point.name, point.value) != point.value:
-            raise InputError(
-                f"two placers are named {point.name!r}: {found[point.name]} and {point.value};"
-                " rename the entry point"
-            )
-    return found
+    named = [
+        (name, f"{package}.{name}") for package in PLACER_PACKAGES for name in modules(package)
+    ]
+    named += [(point.name, point.value) for point in entry_points(group=ENTRY_POINTS)]
+    return _unlike(named, "placer")
 
 
 def placer_class(name: str) -> type[Any]:
     """Import a placer's class; InputError lists the known names, or says why it cannot be one."""
     where, _, attribute = lookup(placers(), name, "placer").partition(":")
     try:
-        module = importlib.import_module(where)
-    except ImportError as error:
-        raise InputError(f"placer {name}: cannot import {where}: {error}; install it") from None
+        module = load(where)
+    except InputError as error:
+        raise InputError(f"placer {name}: {error}") from None
     public = (value for key, value in vars(module).items() if not key.startswith("_"))
     local = (value for value in public if getattr(value, "__module__", None) == where)
     named = [getattr(module, attribute, None)] if attribute else local
@@ -76,21 +100,40 @@ def make_placer(name: str, parameters: Mapping[str, Any]) -> Any:
 
 @cache
 def tasks() -> Mapping[str, Model]:
-    """Task name -> model at the paper's size, from every TASKS in ``models/``."""
-    found: dict[str, Model] = {}
-    for name in modules("models"):
-        found |= importlib.import_module(f"models.{name}").TASKS
-    return found
+    """Task name -> model at the paper's size, from every TASKS in ``models/``.
+
+    InputError names the file that cannot be imported, defines no tasks, or one that another has.
+    """
+    task_sources()  # no two are named alike
+    return {name: model for module in modules("models") for name, model in _tasks_of(module)}
 
 
 @cache
 def task_sources() -> Mapping[str, str]:
-    """Task name -> the module of ``models/`` that defines it."""
-    return {
-        task: f"models.{name}"
-        for name in modules("models")
-        for task in importlib.import_module(f"models.{name}").TASKS
-    }
+    """Task name -> the module of ``models/`` that defines it; InputError as :func:`tasks` does."""
+    found = [(name, f"models.{mod}") for mod in modules("models") for name, _ in _tasks_of(mod)]
+    return _unlike(found, "task")
+
+
+def _unlike(named: Iterable[tuple[str, str]], what: str) -> Mapping[str, str]:
+    """Name -> where it is; InputError if there is one in two places."""
+    found: dict[str, str] = {}
+    for name, where in named:
+        if found.setdefault(name, where) != where:
+            raise InputError(
+                f"two {what}s are named {name!r}: {found[name]} and {where}; rename one"
+            )
+    return found
+
+
+def _tasks_of(name: str) -> Iterator[tuple[str, Model]]:
+    known = getattr(load(f"models.{name}"), "TASKS", None)
+    if not isinstance(known, Mapping):
+        raise InputError(
+            f"models.{name} defines no TASKS, a mapping of names to models; define them, or begin"
+            " the file's name with an underscore"
+        )
+    yield from known.items()
 
 
 def task(name: str) -> Model:

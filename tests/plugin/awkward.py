@@ -69,6 +69,14 @@ class Nowhere:
 
 
 @dataclass(frozen=True)
+class Empty:
+    """Forgets to answer."""
+
+    def place(self, problem, search):
+        """Return nothing."""
+
+
+@dataclass(frozen=True)
 class Slow:
     """Sleeps, then draws one placement."""
 

@@ -75,7 +75,7 @@ def test_an_interrupt_is_tidy(tmp_path):
 
 
 def test_every_outcome_is_a_record_and_the_rest_goes_on(tmp_path):
-    placers = ["killed", "leaves", "raises", "declines", "nowhere", "hangs", "gpu_only"]
+    placers = ["killed", "leaves", "raises", "declines", "nowhere", "empty", "hangs", "gpu_only"]
     grid = write_grid(tmp_path / "g.toml", dict.fromkeys(placers, 1), timeout=20)
     results = tmp_path / "results"
     run = placebench("bench", grid, "--output", results, "--workers", 2)
@@ -90,10 +90,14 @@ def test_every_outcome_is_a_record_and_the_rest_goes_on(tmp_path):
             "invalid",
             "operation 'variable' is on device 99, but k40 has devices 0..2",
         ),
+        "empty": (
+            "invalid",
+            "Empty.place returned NoneType; let it return a Placement (suite.Placement.of)",
+        ),
         "hangs": ("timeout", "no answer after 20 seconds"),
         "gpu_only": ("ok", ""),
     }
-    assert "g: 3 error, 1 invalid, 1 ok, 1 skipped, 1 timeout" in run.stdout
+    assert "g: 3 error, 2 invalid, 1 ok, 1 skipped, 1 timeout" in run.stdout
     assert not any(b"6543" in command(p) for p in Path("/proc").glob("[0-9]*/cmdline"))
 
     again = placebench("bench", grid, "--output", results, "--only", "raises")

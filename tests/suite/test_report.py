@@ -409,7 +409,7 @@ def table_of(title, found):
 
 def test_the_terminal_shows_what_has_records_and_the_readmes_table_last():
     tables = {"hdp_table1": table_of("HDP", 3), "z": table_of("Z", 1)}
-    text = Report(tables, (), (), {}, ()).text
+    text = Report(tables, (), (), {}, {}, ()).text
     assert text == "Z\n\n| a |\n|---|\n| b |\n\nHDP\n\n| a |\n|---|\n| b |\n"
 
 
@@ -423,26 +423,75 @@ def test_a_report_ends_with_the_comparison(results, tmp_path, capsys):
     assert last.startswith(f"against {results}: 2 of 2 cells equal to the bit; 0 differ; 0 missing")
 
 
-def test_a_new_table_is_found_by_its_file(results, tmp_path):
+@pytest.fixture
+def added(tmp_path):
+    """Add a module of this name to tables or plots, for the time of a test."""
+    import suite.report.plots
     import suite.report.tables
 
-    (tmp_path / "made_up.py").write_text(
+    kinds = {"tables": suite.report.tables, "plots": suite.report.plots}
+    names = []
+
+    def add(kind, name, text):
+        folder = tmp_path / kind
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.py").write_text(text)
+        kinds[kind].__path__.append(str(folder))
+        names.append((kinds[kind], str(folder), f"suite.report.{kind}.{name}"))
+
+    yield add
+    for package, folder, module in names:
+        package.__path__.remove(folder)
+        sys.modules.pop(module, None)
+
+
+def test_a_new_table_is_found_by_its_file(results, tmp_path, added):
+    added(
+        "tables",
+        "made_up",
         "import pandas as pd\n"
         "from suite.report.table import Section, Table\n"
         "def table(records, published):\n"
         "    count = Section('Count', ('n',), ((str(len(records)),),))\n"
-        "    return Table('Made up', 'Lead.', (count,), (), pd.DataFrame({'n': [1]}), 1, 1)\n"
+        "    return Table('Made up', 'Lead.', (count,), (), pd.DataFrame({'n': [1]}), 1, 1)\n",
     )
-    suite.report.tables.__path__.append(str(tmp_path))
     write(results, record("rnnlm", "scotch", 1.0))
-    try:
-        report = write_reports(results, tmp_path / "reports")
-    finally:
-        suite.report.tables.__path__.remove(str(tmp_path))
-        sys.modules.pop("suite.report.tables.made_up", None)
+    report = write_reports(results, tmp_path / "reports")
     assert "made_up" in report.tables
     assert "| 1 |" in (tmp_path / "reports" / "made_up.md").read_text()
     assert "[Made up](made_up.md)" in (tmp_path / "reports" / "README.md").read_text()
+
+
+PLOT = "TITLE, TABLES = 'Sad', ('hdp_table1',)\ndef plot(records, published):\n    return {}[3]\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "told"),
+    [
+        (
+            "tables",
+            "def table(records, published):\n    return records['no']\n",
+            r"KeyError: 'no' (sad.py:2)",
+        ),
+        ("tables", "def table(records\n", "cannot import suite.report.tables.sad: SyntaxError:"),
+        ("tables", "", "AttributeError: module 'suite.report.tables.sad' has no attribute 'table'"),
+        ("plots", PLOT, "KeyError: 3 (sad.py:3)"),
+        ("plots", "import not_there\n", "cannot import suite.report.plots.sad: ModuleNotFound"),
+    ],
+)
+def test_a_file_that_fails_costs_what_it_makes_alone(
+    results, tmp_path, capsys, added, kind, text, told
+):
+    added(kind, "sad", text)
+    write(results, record("rnnlm", "scotch", 1.0))
+    output = tmp_path / "reports"
+    assert main(["report", "--results", str(results), "--output", str(output)]) == 2
+    printed = capsys.readouterr()
+    assert f"sad is not written: {told}" in printed.out
+    assert printed.err == "placebench: error: not written: sad; see above, mend their files\n"
+    assert (output / "hdp_table1.md").exists()
+    assert (output / "step_time.png").exists()
+    assert not list(output.glob("sad.*"))
 
 
 def test_a_broken_record_is_named(results):
