@@ -166,7 +166,12 @@ _BUDGET: Fields = {"evaluations": (int,), "seconds": (int, float), "timeout": (i
 
 
 def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
+    for key in ("task", "placer"):
+        if isinstance(table.get(key), dict):
+            raise InputError(f"the grid: [{key}] is one table; write [[{key}]] above each")
     check_fields(table, _GRID, ("machine", "task", "placer"), "the grid")
+    if table.get("seed", 0) < 0:
+        raise InputError(f"the grid: seed is {table['seed']}; give 0 or more")
     semantics = _semantics(table)
     budget = table.get("budget", {})
     check_fields(budget, _BUDGET, (), "budget")
@@ -179,7 +184,7 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
         Job(
             Cell(path.stem, table["machine"], gpus, name, entry.label, number),
             entry.name,
-            _of_task(entry, name),
+            parameters,
             graph_file,
             base,
             budget.get("evaluations"),
@@ -191,6 +196,7 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
         )
         for name, gpus, graph_file in _tasks(table, path)
         for entry in placers
+        for parameters in [_of_task(entry, name)]
         for number in range(entry.seeds)
     ]
     _check_distinct(jobs)

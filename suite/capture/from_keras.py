@@ -38,7 +38,11 @@ def capture_file(model: str, options: Options) -> Program:
                 f"{model} holds Python code (a Lambda layer), which would run on this host; if you"
                 " know who made the file, add --trust"
             ) from None
-        raise InputError(f"Keras cannot load {model}: {describe_exception(error)}") from None
+        raise InputError(
+            f"Keras cannot load {model}: {describe_exception(error)}; if it has classes of your own"
+            " or was saved by another Keras, name the function that builds it instead"
+            " (package.module:function)"
+        ) from None
     return capture_keras(network, path.stem, options)
 
 

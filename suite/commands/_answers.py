@@ -7,7 +7,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from suite.commands._common import add_cluster, count, options_of
+from suite.commands._common import add_cluster, count, options_of, positive
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
         help="run the K best answers of the search for real on this host, which must be the"
         " machine, and return the fastest",
     )
-    robust.add_argument("--rounds", type=count, metavar="N", help="how often each is run (3)")
+    robust.add_argument("--rounds", type=positive, metavar="N", help="how often each is run (3)")
     robust.add_argument(
         "--apart",
         type=share,

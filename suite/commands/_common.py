@@ -40,7 +40,8 @@ def counted(outcomes: Iterable[tuple[Path, str]], *known: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for path, outcome in outcomes:
         if outcome not in known:
-            print(f"{path}: {outcome}")
+            # What is wrong with a file names it.
+            print(outcome if outcome.startswith(str(path)) else f"{path}: {outcome}")
         counts[outcome if outcome in known else "left"] += 1
     return counts
 
@@ -58,12 +59,21 @@ def command(parsers: Subparsers, name: str, summary: str, examples: str) -> argp
 
 def count(text: str) -> int:
     """Read a whole number >= 0 from the command line."""
+    return _whole(text, 0)
+
+
+def positive(text: str) -> int:
+    """Read a whole number >= 1 from the command line."""
+    return _whole(text, 1)
+
+
+def _whole(text: str, least: int) -> int:
     try:
         value = int(text)
     except ValueError:
         value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= {least}")
     return value
 
 

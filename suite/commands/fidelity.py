@@ -8,8 +8,15 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, add_cluster, backend_of, command, count, duration
-from suite.core.errors import InputError
+from suite.commands._common import (
+    Subparsers,
+    add_cluster,
+    backend_of,
+    command,
+    count,
+    duration,
+    positive,
+)
 
 if TYPE_CHECKING:
     from suite.bench.record import Record
@@ -43,7 +50,7 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--seed", type=count, default=0, help="of the drawn placements (0)")
     parser.add_argument(
         "--rounds",
-        type=count,
+        type=positive,
         default=1,
         help="times that all are run; a second tells how far a measurement agrees with itself (1)",
     )
@@ -65,8 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import keep_machine
 
-    if arguments.rounds < 1:
-        raise InputError("--rounds 0 runs nothing; give >= 1")
     machine = load_machine(arguments.machine)
     asked, expose = backend_of(arguments, machine, otherwise="session"), arguments.expose
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, command, count
+from suite.commands._common import Subparsers, command, positive
 
 if TYPE_CHECKING:
     from suite.gate.rule import Rule
@@ -37,7 +37,7 @@ def add(parsers: Subparsers) -> None:
     turns = parser.add_argument_group("to measure both sides in turn first")
     turns.add_argument("--interleave", metavar="BENCH", help="arguments of placebench bench")
     turns.add_argument("--commit", default="HEAD~1", help="the base: commit or checkout (HEAD~1)")
-    turns.add_argument("--rounds", type=count, default=7, help="A B A B ...: of each side (7)")
+    turns.add_argument("--rounds", type=positive, default=7, help="A B A B ...: of each side (7)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from suite.commands._common import Subparsers, add_cluster, command, count, duration
+from suite.commands._common import Subparsers, add_cluster, command, count, duration, positive
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("name", help="the machine's name from now on")
     parser.add_argument("--backend", choices=("cluster", "session", "openvino"), default="cluster")
     add_cluster(parser)
-    parser.add_argument("--cpus", type=count, default=1, help="CPUs: servers, or logical ones (1)")
+    parser.add_argument(
+        "--cpus", type=positive, default=1, help="CPUs: servers, or logical ones (1)"
+    )
     parser.add_argument("--gpus", type=count, default=0, help="GPUs (0)")
     parser.add_argument("--memory", help="of a CPU device (default: 90 %% of the host's, shared)")
     parser.add_argument("--gpu-memory", default="8 GB", help="of a GPU device (8 GB)")
@@ -55,7 +57,7 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--rounds",
-        type=count,
+        type=positive,
         metavar="N",
         help="how often everything is measured (3; with 1, nothing tells a busy host)",
     )
@@ -80,8 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.rounds is None:
         arguments.rounds = ROUNDS
-    if arguments.rounds == 0:
-        raise InputError("--rounds is 0; give at least 1")
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
     if arguments.backend == "session" and arguments.cpus > 1 and not arguments.force:
@@ -130,8 +130,6 @@ def _machine(arguments: argparse.Namespace) -> Machine:
     from suite.formats.machine_toml import machine_from_table
 
     kinds = ["cpu"] * arguments.cpus + ["gpu"] * arguments.gpus
-    if not arguments.cpus:
-        raise InputError("--cpus is 0; give at least 1, for what only runs on a CPU")
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     share = arguments.memory or int(0.9 * total / arguments.cpus)
     # A session's only CPU has TensorFlow's whole pool of threads; several CPUs have one each.

@@ -16,6 +16,7 @@ def add(parsers: Subparsers) -> None:
         "report",
         "Write every table (Markdown, CSV) and plot (PNG) from the records.",
         "  placebench report\n"
+        "  placebench report --only fidelity --only measured\n"
         "  placebench report --html          # reports/report.html: sort, filter, switch, hover\n"
         "  placebench report --results runs --output runs/reports --compare results",
     )
@@ -27,6 +28,14 @@ def add(parsers: Subparsers) -> None:
         help="also write one page with everything, for a browser (pip install 'placebench[html]')",
     )
     parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="TABLE",
+        help="write this table and the plots of its records, quickly and without an index"
+        " (repeatable)",
+    )
+    parser.add_argument(
         "--compare", type=Path, metavar="FOLDER", help="say how the records compare with these"
     )
 
@@ -36,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.bench.reference import compare_with_reference
     from suite.report.build import write_reports
 
-    report = write_reports(arguments.results, arguments.output, arguments.html)
+    if arguments.only and arguments.html:
+        raise InputError("--html writes one page with everything; leave out --only")
+    report = write_reports(arguments.results, arguments.output, arguments.html, arguments.only)
     for line in report.lines:
         print(line)
     print(f"\n{report.text}")

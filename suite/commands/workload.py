@@ -81,6 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
     for path in paths:
         workload = read_workload(path, arguments.time_unit, arguments.cost_unit)
         question = _question(arguments, workload, path)
+        if arguments.placement is not None:
+            from suite.tarnawski.placements import problem_of
+
+            problem_of(workload)  # what cannot be placed is told before anything is solved
         for name in names:
             if _kept(arguments, name, question):
                 continue

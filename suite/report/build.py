@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from suite.core.errors import InputError
@@ -97,24 +97,45 @@ def build_table(name: str, results: Path) -> Table:
 
 
 def _build(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    table: Table = _of(name, lambda module: module.table(records, published))
+    return table
+
+
+def _summary(name: str, records: pd.DataFrame) -> str:
+    """The text of a table's JSON; "": it has none."""
+
+    def made(module: ModuleType) -> str:
+        has = hasattr(module, "summary")
+        return json.dumps(module.summary(records), indent=1) + "\n" if has else ""
+
+    return _of(name, made)
+
+
+def _of(name: str, make: Callable[[ModuleType], T]) -> T:
+    """What a table's module makes; InputError where it fails, and where in it."""
     module = f"suite.report.tables.{name}"
     try:
-        table: Table = load(module).table(records, published)
+        return make(load(module))
     except InputError:
         raise
     except Exception as error:
         raise InputError(failure(error, module)) from error
-    return table
 
 
-def write_reports(results: Path, reports: Path, html: bool = False) -> Report:
+def write_reports(
+    results: Path, reports: Path, html: bool = False, only: Sequence[str] = ()
+) -> Report:
     """Render ``NAME.md`` and ``NAME.csv`` of every table, ``NAME.png`` of every plot, and an index.
 
-    Only of those that have records. A table with a ``summary(records)`` gets a ``NAME.json`` too.
+    Only of those that have records; with ``only`` these tables and the plots that draw their
+    records, without an index. A table with a ``summary(records)`` gets a ``NAME.json`` too.
     Each file is replaced whole; that of a table or plot which fails stays as it is. InputError
     when there is no record at all, or a broken one. With ``html`` also PAGE, which holds all of it;
-    InputError then, before anything is written, where its libraries are not installed.
+    InputError then, before anything is written, where its libraries are not installed; likewise
+    for a table that is not there.
     """
+    known = {name: name for name in modules("suite.report.tables")}
+    wanted = [lookup(known, name, "table") for name in only] or list(known)
     if html:
         from suite.report.page.libraries import check_libraries
 
@@ -123,18 +144,17 @@ def write_reports(results: Path, reports: Path, html: bool = False) -> Report:
     if records.empty:
         raise InputError(f"{results} holds no records; run `placebench bench` or name another")
     failed: dict[str, str] = {}
-    built = _each("tables", lambda name: _build(name, records, published), failed)
+    built = _each(wanted, lambda name: _build(name, records, published), failed)
     tables = {name: table for name, table in built.items() if table.found}
-    plots = _each("plots", _plot, failed)
+    plots = _each(modules("suite.report.plots"), _plot, failed)
+    plots = {name: plot for name, plot in plots.items() if set(wanted) & set(plot.TABLES)}
     drawn = {name: plot for name, plot in plots.items() if tables.keys() & set(plot.TABLES)}
     written = []
     for name, table in tables.items():
         written += [_write(reports / f"{name}.md", table.markdown().encode())]
         written += [_write(reports / f"{name}.csv", table.csv().encode())]
-        module = importlib.import_module(f"suite.report.tables.{name}")
-        if hasattr(module, "summary"):
-            text = json.dumps(module.summary(records), indent=1) + "\n"
-            written += [_write(reports / f"{name}.json", text.encode())]
+    summaries = _each(list(tables), lambda name: _summary(name, records), failed)
+    written += [_write(reports / f"{n}.json", s.encode()) for n, s in summaries.items() if s]
     data = [path.name for path in written if path.suffix != ".md"]
     undrawn = {}
     for name, plot in drawn.items():
@@ -147,20 +167,21 @@ def write_reports(results: Path, reports: Path, html: bool = False) -> Report:
     there = {name for name in drawn if (reports / f"{name}.png").exists()}
     captions = {name: plot.TITLE for name, plot in drawn.items() if name in there}
     without = sorted((built.keys() - tables) | (plots.keys() - drawn))
-    index = _index(tables, captions, data, without)
-    written.append(_write(reports / "README.md", index.encode()))
+    if not only:
+        index = _index(tables, captions, data, without)
+        written.append(_write(reports / "README.md", index.encode()))
     if html:
         from suite.report.page.write_page import write_page
 
         written.append(write_page(reports / PAGE, tables, records, published, results))
-    left = _left(reports, written)
+    left = _left(reports, {*built, *plots, *failed}, written)
     return Report(tables, tuple(written), tuple(without), undrawn, failed, left)
 
 
-def _each(kind: str, make: Callable[[str], T], failed: dict[str, str]) -> dict[str, T]:
-    """Make every table or plot there is a file for; of those that fail, ``failed`` is told why."""
+def _each(names: Sequence[str], make: Callable[[str], T], failed: dict[str, str]) -> dict[str, T]:
+    """Make tables or plots of these names; of those that fail, ``failed`` is told why."""
     made = {}
-    for name in modules(f"suite.report.{kind}"):
+    for name in names:
         try:
             made[name] = make(name)
         except InputError as error:
@@ -168,9 +189,8 @@ def _each(kind: str, make: Callable[[str], T], failed: dict[str, str]) -> dict[s
     return made
 
 
-def _left(reports: Path, written: Sequence[Path]) -> tuple[Path, ...]:
-    """What an earlier report wrote of tables and plots and this one did not."""
-    names = {*modules("suite.report.tables"), *modules("suite.report.plots")}
+def _left(reports: Path, names: set[str], written: Sequence[Path]) -> tuple[Path, ...]:
+    """What an earlier report wrote of these tables and plots and this one did not."""
     files = sorted(path for name in names for path in reports.glob(f"{name}.*"))
     return tuple(path for path in files if path not in written)
 

@@ -144,10 +144,16 @@ def reports(tmp_path, capsys):
     path = results / "fidelity/here/0gpu/beta/random/seed0.json"
     lost = {"status": "oom", "reason": "cpu:0 is full", "step_time": None, "step_times": []}
     path.write_text(json.dumps(json.loads(path.read_text()) | lost))
-    code = main(["report", "--results", str(results), "--output", str(tmp_path / "reports")])
-    assert code == 0
+    written = reported(results, tmp_path / "reports")
     assert "fidelity: 2 of 9 records are missing" in capsys.readouterr().out
-    return tmp_path / "reports"
+    return written
+
+
+def reported(results, output):
+    """The folder with the page and its plot."""
+    arguments = ["--results", str(results), "--output", str(output)]
+    assert main(["report", "--only", "fidelity", *arguments]) == 0
+    return output
 
 
 def test_the_summary_has_all_and_each_task(reports):
@@ -181,7 +187,7 @@ def test_the_page_explains_the_worst(reports):
     assert (reports / "fidelity.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_page_says_how_well_the_best_simulator_would_rank(tmp_path, capsys):
+def test_the_page_says_how_well_the_best_simulator_would_rank(tmp_path):
     """By hand: two rounds that rank 1 2 3 4 and 1 2 4 3 agree by 0.8; sqrt(1.6 / 1.8)."""
     rounds = [(1.0, 1.1), (2.0, 2.1), (3.0, 4.1), (4.0, 3.1)]
     planted(tmp_path / "results", "alpha", [(1.0, [*both]) for both in rounds])
@@ -189,10 +195,7 @@ def test_the_page_says_how_well_the_best_simulator_would_rank(tmp_path, capsys):
         path = tmp_path / f"results/fidelity/here/0gpu/alpha/random/seed{number}.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"rounds": [[first], [second]]}))
     planted(tmp_path / "results", "beta", [(t, [t, t]) for t in (1.0, 2.0, 3.0)])
-    output = tmp_path / "reports"
-    assert main(["report", "--results", f"{tmp_path}/results", "--output", str(output)]) == 0
-    capsys.readouterr()
-    page = (output / "fidelity.md").read_text()
+    page = (reported(tmp_path / "results", tmp_path / "reports") / "fidelity.md").read_text()
     lines = [line.split("|") for line in page.splitlines() if "| here" in line]
     assert [line[6].strip() for line in lines[:2]] == ["0.943", "-"]
 
@@ -202,8 +205,8 @@ def test_the_page_takes_out_how_much_slower_the_host_has_become(tmp_path):
     planted(results, "alpha", [(1.0, [1.2] * 3), (2.0, [2.4] * 3)], kind="single")
     planted(results, "alpha", [(t, [1.2 * t] * 3) for t in (3.0, 4.0, 5.0)])
     planted(results, "beta", [(1.0, [1.0] * 3)])
-    assert main(["report", "--results", str(results), "--output", str(tmp_path / "reports")]) == 0
-    page = (tmp_path / "reports" / "fidelity.md").read_text().partition("## One device alone")[2]
+    page = (reported(results, tmp_path / "reports") / "fidelity.md").read_text()
+    page = page.partition("## One device alone")[2]
     lines = [line for line in page.partition("## ")[0].splitlines() if "| here " in line]
     cells = [cell.strip() for cell in lines[0].split("|")][1:-1]
     # 1 / 1.2 - 1 is -16.7 %.
@@ -211,7 +214,7 @@ def test_the_page_takes_out_how_much_slower_the_host_has_become(tmp_path):
     assert len(lines) == 1
 
 
-def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path, capsys):
+def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path):
     results = tmp_path / "results"
     planted(results, "alpha", [(1.0, [1.0]), (2.0, [2.0])], outputs=[[2.0, 5.0], [1.0, 4.0]])
     first, second = (results / f"fidelity/here/0gpu/alpha/random/seed{i}.json" for i in (0, 1))
@@ -229,8 +232,7 @@ def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path,
         path = results / f"fidelity/here/0gpu/gamma/{kind}/seed0.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(nothing | {"cell": cell}))
-    main(["report", "--results", str(results), "--output", str(tmp_path / "reports")])
-    page = (tmp_path / "reports/fidelity.md").read_text()
+    page = (reported(results, tmp_path / "reports") / "fidelity.md").read_text()
     computed = page.split("## What is computed")[1]
     lines = [line for line in computed.splitlines() if line.startswith("| alpha")]
     assert [[cell.strip() for cell in line.split("|")][4:-1] for line in lines] == [
@@ -250,8 +252,7 @@ def test_the_page_tells_transfers_that_were_not_traced_from_none(tmp_path):
         real = BREAKDOWN["measured"] | {"transfers": 0, "transfer_seconds": 0.0}
         breakdown = BREAKDOWN | {"simulated": model, "measured": real}
         planted(tmp_path / name, "alpha", [(1.0, [2.0, 2.0, 2.0])], breakdown=breakdown)
-        written = tmp_path / f"{name}_reports"
-        assert main(["report", "--results", str(tmp_path / name), "--output", str(written)]) == 0
+        written = reported(tmp_path / name, tmp_path / f"{name}_reports")
         assert words in (written / "fidelity.md").read_text()
 
 
@@ -271,5 +272,4 @@ def test_a_plot_says_what_its_bars_are(steps, words):
 def test_without_records_there_is_no_page(tmp_path):
     results = tmp_path / "results"
     write(results, record("rnnlm", "scotch", 1.0))
-    assert main(["report", "--results", str(results), "--output", str(tmp_path / "out")]) == 0
-    assert not list((tmp_path / "out").glob("fidelity.*"))
+    assert not list(reported(results, tmp_path / "out").glob("fidelity.*"))

@@ -134,7 +134,6 @@ def test_the_records_of_one_task_outlast_the_next(run, step, problem, tmp_path):
         ("nmt_22 --machine k40", "no task 'nmt_22'; did you mean 'nmt_2'?"),
         ("nmt_2 --machine nowhere.toml", "no machine 'nowhere.toml'"),
         ("nmt_2 --machine k40 --steps 5", "5 of 5 steps discarded; keep at least one"),
-        ("nmt_2 --machine k40 --rounds 0", "--rounds 0 runs nothing; give >= 1"),
         ("nmt_2 --machine k40 --cluster c.toml", "--cluster is for --backend cluster"),
     ],
 )

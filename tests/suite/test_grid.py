@@ -45,3 +45,22 @@ def test_what_a_grid_plans_is_known_without_its_machine(name, machines):
     cells = planned_cells(name)
     assert len(set(cells)) == len(cells) > 0
     assert {cell.grid for cell in cells} == {name}
+
+
+GRID = 'machine = "k40"\nseed = 1\n[[task]]\nname = "nmt_2"\ngpus = 2\n[[placer]]\nname = "metis"\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[[task]]", "[task]", "the grid: [task] is one table; write [[task]] above each"),
+        ("[[placer]]", "[placer]", "the grid: [placer] is one table; write [[placer]] above each"),
+        ("seed = 1", "seed = -1", "the grid: seed is -1; give 0 or more"),
+        ("seed = 1", 'seed = "1"', "the grid: seed is '1'; give a whole number"),
+        ("gpus = 2", "gpus = -2", "nmt_2 wants -2 GPUs; give 0 or more"),
+    ],
+)
+def test_a_wrong_grid_is_told_in_one_line(tmp_path, capsys, old, new, told):
+    path = tmp_path / "g.toml"
+    path.write_text(GRID.replace(old, new))
+    assert told in trouble(capsys, str(path))

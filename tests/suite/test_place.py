@@ -296,7 +296,9 @@ def test_unusable_keras_files_are_told_on_one_line(folder):
         archive.writestr("hello", "world")
     assert "cut_net.keras is damaged or no .keras file" in refused(capture, "cut_net.keras")
     assert "Keras cannot load cut_net.h5: OSError" in refused(capture, "cut_net.h5")
-    assert "Keras cannot load other.keras" in refused(capture, "other.keras")
+    other = refused(capture, "other.keras")
+    assert "Keras cannot load other.keras" in other
+    assert other.endswith("name the function that builds it instead (package.module:function)")
     assert "No model config found" in refused(capture, "net.weights.h5")
     keras.Sequential([keras.layers.Dense(3)]).save("unbuilt.keras")
     assert "unbuilt does not say its inputs" in refused(capture, "unbuilt.keras")

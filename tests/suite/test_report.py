@@ -1,7 +1,12 @@
 """Reports: what a reader finds in them, and that they are the same from the same records."""
 
+import contextlib
+import io
+import re
 import shutil
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -316,8 +321,7 @@ def test_every_published_value_of_the_table_is_rendered(results):
 def test_csv_has_all_digits_and_keeps_oom_times_apart(results):
     write(results, record("nmt_2", "scotch", 1 / 3))
     write(results, record("nmt_2", "gpu_only", 1.25, **over_capacity("nmt_2")))
-    write_reports(results, results.parent / "reports")
-    data = pd.read_csv(results.parent / "reports" / "hdp_table1.csv")
+    data = pd.read_csv(io.StringIO(build_table("hdp_table1", results).csv()))
     mine = data[data["task"] == "nmt_2"]
     entries = {(r.column, r.metric): r for r in mine.itertuples() if r.metric != "peak_memory"}
     assert entries["scotch", "step_time"].value == 1 / 3
@@ -329,7 +333,7 @@ def test_csv_has_all_digits_and_keeps_oom_times_apart(results):
 
 def test_same_records_give_the_same_bytes(results, tmp_path):
     simulated = {"step_time": 1.1}
-    made = [*full(), record("rnnlm", "random", 1.0, grid="fidelity", simulated=simulated)]
+    made = [*full()[::4], record("rnnlm", "random", 1.0, grid="fidelity", simulated=simulated)]
     write(results, *made)
     first = write_reports(results, tmp_path / "a")
     again = tmp_path / "again"
@@ -341,29 +345,91 @@ def test_same_records_give_the_same_bytes(results, tmp_path):
         assert one.read_bytes() == other.read_bytes(), one.name
 
 
-def test_what_has_no_records_is_not_written_and_said_in_one_line(results, capsys):
-    write(results, record("inception_v3", "cpu_only", 0.6283))
-    output = results.parent / "out"
+@dataclass(frozen=True)
+class Reported:
+    """What ``placebench report`` made of a few records."""
+
+    lines: list[str]
+    output: Path
+    results: Path
+
+    @property
+    def index(self):
+        return (self.output / "README.md").read_text()
+
+
+FEW = 3
+"""Records of the report that several tests read."""
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """A report of few records, into a folder with two files, compared with the same records."""
+    folder = tmp_path_factory.mktemp("few")
+    results, other, output = folder / "results", folder / "mine", folder / "reports"
+    cells = (
+        ("inception_v3", "cpu_only", 0.6283),
+        ("rnnlm", "scotch", 2.0),
+        ("nmt_2", "metis", 1.0),
+    )
+    write(results, *(record(*cell) for cell in cells))
+    shutil.copytree(results, other)
     output.mkdir()
     (output / "tarnawski_latency.md").write_text("earlier")
     (output / "mine.md").write_text("mine")
-    assert main(["report", "--results", str(results), "--output", str(output)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    [line] = [x for x in lines if x.startswith("no records")]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        options = ["--output", str(output), "--compare", str(results)]
+        assert main(["report", "--results", str(other), *options]) == 0
+    return Reported(printed.getvalue().splitlines(), output, results)
+
+
+def test_what_has_no_records_is_not_written_and_said_in_one_line(reported):
+    [line] = [x for x in reported.lines if x.startswith("no records")]
     named = line.replace(",", " ").replace(";", " ").split()
     for name in ("fidelity", "measured", "tarnawski_latency", "strong_baselines"):
         assert name in named
     assert "hdp_table1" not in named
-    assert f"left of an earlier report: {output / 'tarnawski_latency.md'}" in lines
+    output = reported.output
+    assert f"left of an earlier report: {output / 'tarnawski_latency.md'}" in reported.lines
     names = {path.stem for path in output.iterdir()}
     assert not names & {"fidelity", "measured", "tarnawski_throughput", "strong_baselines"}
     assert (output / "tarnawski_latency.md").read_text() == "earlier"
     assert (output / "mine.md").read_text() == "mine"
-    index = (output / "README.md").read_text()
-    assert "tarnawski_latency.md" not in index
-    [without] = [x for x in index.splitlines() if x.startswith("Without records, and so not")]
+    assert "tarnawski_latency.md" not in reported.index
+    [without] = [x for x in reported.index.splitlines() if x.startswith("Without records, and so")]
     for name in ("fidelity", "measured", "tarnawski_latency", "strong_baselines"):
         assert f" {name}," in without
+
+
+def test_the_command_prints_the_table_and_what_it_wrote(reported):
+    assert re.search(r"\| Inception-V3 +\| 0\.63 \(0\.61, x1\.03\) +\|", "\n".join(reported.lines))
+    written = {Path(line.removeprefix("wrote ")) for line in reported.lines if line[:6] == "wrote "}
+    assert reported.output / "hdp_table1.md" in written
+    assert f"hdp_table1: {COUNT - FEW} of {COUNT} records are missing" in reported.lines
+    assert f"{FEW} of {COUNT}" in reported.index
+    for path in written:
+        assert path.name == "README.md" or path.name in reported.index
+
+
+def test_a_report_ends_with_the_comparison(reported):
+    against = f"against {reported.results}: {FEW} of {FEW} cells equal to the bit; 0 differ; 0 mis"
+    assert reported.lines[-1].startswith(against)
+
+
+def test_one_table_alone_has_its_plots_and_no_index(results, capsys):
+    write(results, record("rnnlm", "random", 1.0, grid="fidelity", simulated={"step_time": 1.1}))
+    arguments = ["report", "--results", str(results), "--output", str(results.parent / "out")]
+    assert main([*arguments, "--only", "fidelity"]) == 0
+    suffixes = {".md", ".csv", ".json", ".png"}
+    assert {f.name for f in (results.parent / "out").iterdir()} == {
+        f"fidelity{x}" for x in suffixes
+    }
+    assert "no records" not in capsys.readouterr().out
+    assert main([*arguments, "--only", "fidelty"]) == 2
+    assert "no table 'fidelty'; did you mean 'fidelity'?" in capsys.readouterr().err
+    assert main([*arguments, "--only", "fidelity", "--html"]) == 2
+    assert "leave out --only" in capsys.readouterr().err
 
 
 def test_no_records_at_all_are_refused(results, capsys):
@@ -390,18 +456,6 @@ def test_records_of_unknown_code_are_counted_in_one_note(results):
     assert "1 of 3 records were kept though their code has changed." in notes
 
 
-@pytest.mark.parametrize("some", [1, 3])
-def test_reports_of_few_records_still_come_out(results, some):
-    write(results, *full()[:some])
-    report = write_reports(results, results.parent / "reports")
-    index = (results.parent / "reports" / "README.md").read_text()
-    assert f"{some} of {COUNT}" in index
-    assert f"hdp_table1: {COUNT - some} of {COUNT} records are missing" in report.missing
-    assert "| Inception-V3 " in report.text
-    for path in report.written:
-        assert path.name == "README.md" or path.name in index
-
-
 def table_of(title, found):
     section = Section("", ("a",), (("b",),))
     return Table(title, "", (section,), (), pd.DataFrame(), 5, found)
@@ -413,85 +467,93 @@ def test_the_terminal_shows_what_has_records_and_the_readmes_table_last():
     assert text == "Z\n\n| a |\n|---|\n| b |\n\nHDP\n\n| a |\n|---|\n| b |\n"
 
 
-def test_a_report_ends_with_the_comparison(results, tmp_path, capsys):
-    write(results, *full()[:2])
-    other = tmp_path / "mine"
-    shutil.copytree(results, other)
-    options = ["--output", str(tmp_path / "reports"), "--compare", str(results)]
-    assert main(["report", "--results", str(other), *options]) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith(f"against {results}: 2 of 2 cells equal to the bit; 0 differ; 0 missing")
-
-
 @pytest.fixture
 def added(tmp_path):
     """Add a module of this name to tables or plots, for the time of a test."""
     import suite.report.plots
     import suite.report.tables
 
-    kinds = {"tables": suite.report.tables, "plots": suite.report.plots}
+    packages = {"tables": suite.report.tables, "plots": suite.report.plots}
     names = []
+    for kind, package in packages.items():
+        (tmp_path / kind).mkdir()
+        package.__path__.append(str(tmp_path / kind))
 
     def add(kind, name, text):
-        folder = tmp_path / kind
-        folder.mkdir(exist_ok=True)
-        (folder / f"{name}.py").write_text(text)
-        kinds[kind].__path__.append(str(folder))
-        names.append((kinds[kind], str(folder), f"suite.report.{kind}.{name}"))
+        (tmp_path / kind / f"{name}.py").write_text(text)
+        names.append(f"suite.report.{kind}.{name}")
 
     yield add
-    for package, folder, module in names:
-        package.__path__.remove(folder)
-        sys.modules.pop(module, None)
+    for kind, package in packages.items():
+        package.__path__.remove(str(tmp_path / kind))
+    for name in names:
+        sys.modules.pop(name, None)
 
 
-def test_a_new_table_is_found_by_its_file(results, tmp_path, added):
-    added(
+MADE_UP = """\
+import pandas as pd
+from suite.report.table import Section, Table
+def table(records, published):
+    count = Section("Count", ("n",), ((str(len(records)),),))
+    return Table("Made up", "Lead.", (count,), (), pd.DataFrame({"n": [1]}), 1, 1)
+"""
+FAILING = [
+    (
         "tables",
-        "made_up",
-        "import pandas as pd\n"
-        "from suite.report.table import Section, Table\n"
-        "def table(records, published):\n"
-        "    count = Section('Count', ('n',), ((str(len(records)),),))\n"
-        "    return Table('Made up', 'Lead.', (count,), (), pd.DataFrame({'n': [1]}), 1, 1)\n",
-    )
-    write(results, record("rnnlm", "scotch", 1.0))
-    report = write_reports(results, tmp_path / "reports")
-    assert "made_up" in report.tables
-    assert "| 1 |" in (tmp_path / "reports" / "made_up.md").read_text()
-    assert "[Made up](made_up.md)" in (tmp_path / "reports" / "README.md").read_text()
+        "reads",
+        "def table(records, published):\n    return records['no']\n",
+        "KeyError: 'no' (reads.py:2)",
+    ),
+    (
+        "tables",
+        "broken",
+        "def table(records\n",
+        "cannot import suite.report.tables.broken: SyntaxError:",
+    ),
+    (
+        "tables",
+        "empty",
+        "",
+        "AttributeError: module 'suite.report.tables.empty' has no attribute 'table'",
+    ),
+    (
+        "tables",
+        "sums",
+        f"{MADE_UP}def summary(records):\n    return 1 / 0\n",
+        "ZeroDivisionError: division by zero (sums.py:7)",
+    ),
+    (
+        "plots",
+        "draws",
+        "TITLE, TABLES = 'A', ('made_up',)\ndef plot(records, published):\n    return {}[3]\n",
+        "KeyError: 3 (draws.py:3)",
+    ),
+    (
+        "plots",
+        "needy",
+        "import not_there\n",
+        "cannot import suite.report.plots.needy: ModuleNotFoundError",
+    ),
+]
 
 
-PLOT = "TITLE, TABLES = 'Sad', ('hdp_table1',)\ndef plot(records, published):\n    return {}[3]\n"
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "told"),
-    [
-        (
-            "tables",
-            "def table(records, published):\n    return records['no']\n",
-            r"KeyError: 'no' (sad.py:2)",
-        ),
-        ("tables", "def table(records\n", "cannot import suite.report.tables.sad: SyntaxError:"),
-        ("tables", "", "AttributeError: module 'suite.report.tables.sad' has no attribute 'table'"),
-        ("plots", PLOT, "KeyError: 3 (sad.py:3)"),
-        ("plots", "import not_there\n", "cannot import suite.report.plots.sad: ModuleNotFound"),
-    ],
-)
-def test_a_file_that_fails_costs_what_it_makes_alone(
-    results, tmp_path, capsys, added, kind, text, told
+def test_new_tables_and_plots_are_found_and_one_that_fails_costs_itself_alone(
+    results, tmp_path, capsys, added
 ):
-    added(kind, "sad", text)
-    write(results, record("rnnlm", "scotch", 1.0))
+    added("tables", "made_up", MADE_UP)
+    for kind, name, text, _ in FAILING:
+        added(kind, name, text)
+    write(results, record("rnnlm", "scotch", 1.0, grid="mine"))
     output = tmp_path / "reports"
     assert main(["report", "--results", str(results), "--output", str(output)]) == 2
     printed = capsys.readouterr()
-    assert f"sad is not written: {told}" in printed.out
-    assert printed.err == "placebench: error: not written: sad; see above, mend their files\n"
-    assert (output / "hdp_table1.md").exists()
-    assert (output / "step_time.png").exists()
-    assert not list(output.glob("sad.*"))
+    for _, name, _, told in FAILING:
+        assert f"{name} is not written: {told}" in printed.out
+    names = "broken, empty, reads, needy, sums, draws"
+    assert printed.err == f"placebench: error: not written: {names}; see above, mend their files\n"
+    assert "| 1 |" in (output / "made_up.md").read_text()
+    assert "[Made up](made_up.md)" in (output / "README.md").read_text()
+    assert not [f.name for _, n, _, _ in FAILING for f in output.glob(f"{n}.*") if n != "sums"]
 
 
 def test_a_broken_record_is_named(results):
@@ -500,16 +562,6 @@ def test_a_broken_record_is_named(results):
     path.write_text(path.read_text()[:100])
     with pytest.raises(InputError, match=r"seed0\.json is not whole"):
         load_records(results)
-
-
-def test_the_command_prints_the_table_and_what_it_wrote(results, capsys):
-    write(results, record("inception_v3", "cpu_only", 0.6283))
-    output = results.parent / "out"
-    assert main(["report", "--results", str(results), "--output", str(output)]) == 0
-    printed = capsys.readouterr().out
-    assert "| Inception-V3  | 0.63 (0.61, x1.03) |" in printed
-    assert f"wrote {output / 'hdp_table1.md'}" in printed
-    assert f"hdp_table1: {COUNT - 1} of {COUNT} records are missing" in printed
 
 
 def test_an_unknown_table_is_refused(results):

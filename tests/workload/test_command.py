@@ -29,9 +29,12 @@ def chain(tmp_path):
 
 
 def refused(arguments, capsys):
-    """The one line that a refusal prints."""
+    """The one line that a refusal prints, before anything is solved."""
+    capsys.readouterr()
     assert main(arguments) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    output = capsys.readouterr()
+    (line,) = output.err.splitlines()
+    assert output.out == ""
     return line
 
 
@@ -121,6 +124,9 @@ def test_a_workload_of_another_graph_is_not_placed(coarse, tmp_path, capsys):
     placement = tmp_path / "p.json"
     asked = ["workload", str(coarse), "--algorithm", "dpl", "--placement", str(placement)]
     assert refused(asked, capsys).endswith("write it again with placebench graph")
+    data["placebench"] |= {"task": "", "file": "mine.keras"}
+    coarse.write_text(json.dumps(data))
+    assert "comes from mine.keras, which cannot be read again" in refused(asked, capsys)
     assert not placement.exists()
 
 

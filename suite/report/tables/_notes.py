@@ -179,7 +179,8 @@ def provenance(records: pd.DataFrame) -> list[str]:
         commits = sorted((c, n) for (v, c), n in made.items() if v == versions)
         counted = (f"{commit} ({n} record{'s' * (n > 1)})" for commit, n in commits)
         origins.append(f"{versions}, at {', '.join(counted)}")
-    lines = [f"Judge: {'; '.join(judged) or 'none'}. Made with: {'; '.join(origins) or 'nothing'}."]
+    told = f"Judge: {'; '.join(judged)}. " if judged else ""
+    lines = [f"{told}Made with: {'; '.join(origins) or 'nothing'}."]
     # A grid that is run for real has the profile of its day, and a graph with the times of that.
     days = (records["grid"] + "/" + records["machine"]).where(records["backend"] != SIMULATOR, "")
     for (task, _), group in records.groupby([records["task"], days], sort=True):
