@@ -1,0 +1,40 @@
+"""A small grid that has run for real: what several tests look at, since it takes long to make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from small_grid import bench, prepare
+
+RUNS = {
+    "session": ("--backend", "session"),
+    "cluster": ("--backend", "cluster", "--expose", "--only", "metis"),
+    "declined": ("--backend", "cluster", "--expose", "--only", "gpu_only"),
+}
+
+
+@dataclass(frozen=True)
+class RanForReal:
+    """A grid of PLACERS in a session, and two of them on a cluster: to be copied, not changed."""
+
+    folder: Path
+    placers: Mapping[str, int]
+    """Placer -> seeds."""
+    printed: Mapping[str, str]
+    """Name in RUNS -> what the run printed."""
+
+
+@pytest.fixture(scope="session")
+def ran_for_real(tmp_path_factory: pytest.TempPathFactory) -> RanForReal:
+    """Run it; those who ask for it are of one xdist group, ``ran for real``."""
+    folder, printed = tmp_path_factory.mktemp("measured"), {}
+    placers = {"cpu_only": 1, "metis": 1, "random": 2, "m_topo": 1, "gpu_only": 1}
+    prepare(folder, placers)
+    for name, arguments in RUNS.items():
+        done = bench(folder, *arguments)
+        assert done.returncode == 0, done.stderr
+        printed[name] = done.stdout
+    return RanForReal(folder, placers, printed)
