@@ -74,6 +74,17 @@ def test_another_graph_explains_a_difference(folders):
     assert compare_with_reference(*folders).differ == {CELLS[0]: "-50 %, of another graph"}
 
 
+def test_of_what_tensorflow_learned_the_processor_may_be_the_reason(folders):
+    mine, reference = folders
+    learned = {"planner": {"nodes": 32, "threads": {"intra_op": 1, "inter_op": 1}}}
+    write(reference, hdp=record(**learned), m_etf=record(planner={}))
+    write(mine, hdp=record(2.1, **learned), m_etf=record(2.1, planner={}))
+    assert compare_with_reference(*folders).differ == {
+        CELLS[2]: "+5 %, maybe by another processor's rounding",
+        CELLS[3]: "+5 %",
+    }
+
+
 def test_missing_are_cells_of_the_same_grid(folders):
     mine, reference = folders
     write(reference, scotch=record(), metis=record())
