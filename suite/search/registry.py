@@ -41,7 +41,8 @@ def load(module: str) -> ModuleType:
     except InputError:
         raise
     except ImportError as error:
-        raise InputError(f"cannot import {module}: {failure(error, module)}; install it") from None
+        said = failure(error, module)
+        raise InputError(f"cannot import {module}: {said}; install or mend it") from None
     except (Exception, SystemExit) as error:
         raise InputError(f"cannot import {module}: {failure(error, module)}; mend it") from None
 
@@ -49,11 +50,12 @@ def load(module: str) -> ModuleType:
 def failure(error: BaseException, module: str) -> str:
     """``Type: message (file:line)`` on one line, the line being the last one in that module."""
     said = " ".join(f"{type(error).__name__}: {error}".split())
-    spec = importlib.util.find_spec(module)
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if spec]
-    lines = [f.lineno for f in frames if spec and f.filename == spec.origin]
-    where = f" ({Path(str(spec.origin)).name}:{lines[-1]})" if spec and lines else ""
-    return said + where
+    found = [
+        f" ({Path(frame.f_code.co_filename).name}:{line})"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__") == module
+    ]
+    return "".join([said, *found[-1:]])
 
 
 @cache
