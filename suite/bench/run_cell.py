@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
@@ -36,7 +34,7 @@ from suite.search.best_answers import BestAnswers, Remembering
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
-from suite.search.registry import make_placer
+from suite.search.registry import failure, make_placer
 from suite.search.training import policy_path
 
 NOT_BOUNDED = "none: the run ended before; placebench rebound computes it"
@@ -73,7 +71,7 @@ def run(
     except InputError as error:
         record |= {"status": blame, "reason": str(error)}
     except Exception as error:
-        record |= {"status": "error", "reason": _in_one_line(error)}
+        record |= {"status": "error", "reason": failure(error)}
     return record, devices
 
 
@@ -88,7 +86,7 @@ def bounded(job: Job, record: Record) -> Record:
     try:
         bound = bound_of(problem_of(job), job.semantics)
     except Exception as error:
-        return record | {"lower_bound": None, "bound_kind": f"none: {_in_one_line(error)}"}
+        return record | {"lower_bound": None, "bound_kind": f"none: {failure(error)}"}
     return record | {"lower_bound": bound.seconds, "bound_kind": bound.kind}
 
 
@@ -98,13 +96,6 @@ def _verdict(job: Job, problem: Problem, placement: Placement, simulated: Record
     from suite.bench.measured import measured
 
     return measured(job, problem, placement, simulated)
-
-
-def _in_one_line(error: Exception) -> str:
-    """Type, message and place of an exception, on one line."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(frame.filename).name}:{frame.lineno}"
-    return " ".join(f"{type(error).__name__}: {error} ({where})".split())
 
 
 def _placed(
@@ -125,7 +116,7 @@ def _placed(
             if saved is None or not saved.taken_up:
                 raise
             saved.remove()
-            why = _in_one_line(error)
+            why = failure(error)
             warnings.warn(f"{saved.path} does not work ({why}); starting afresh", stacklevel=2)
             search = search_of(job, problem, journal, saved)
             placement = ask(placer, problem, search)

@@ -92,8 +92,14 @@ def build_table(name: str, results: Path) -> Table:
 
     InputError when there is no such table, its module fails, or a record is broken.
     """
-    known = {table: table for table in modules("suite.report.tables")}
-    return _build(lookup(known, name, "table"), load_records(results), load_published())
+    [known] = _named([name])
+    return _build(known, load_records(results), load_published())
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    """These tables, or all where none is named; InputError for one that is not there."""
+    known = {name: name for name in modules("suite.report.tables")}
+    return [lookup(known, name, "table") for name in names] or list(known)
 
 
 def _build(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table:
@@ -134,8 +140,7 @@ def write_reports(
     InputError then, before anything is written, where its libraries are not installed; likewise
     for a table that is not there.
     """
-    known = {name: name for name in modules("suite.report.tables")}
-    wanted = [lookup(known, name, "table") for name in only] or list(known)
+    wanted = _named(only)
     if html:
         from suite.report.page.libraries import check_libraries
 

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -47,13 +47,13 @@ def load(module: str) -> ModuleType:
         raise InputError(f"cannot import {module}: {failure(error, module)}; mend it") from None
 
 
-def failure(error: BaseException, module: str) -> str:
-    """``Type: message (file:line)`` on one line, the line being the last one in that module."""
+def failure(error: BaseException, module: str | None = None) -> str:
+    """``Type: message (file:line)`` on one line: the last line in that module, or of all."""
     said = " ".join(f"{type(error).__name__}: {error}".split())
     found = [
         f" ({Path(frame.f_code.co_filename).name}:{line})"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_globals.get("__name__") == module
+        if module in (None, frame.f_globals.get("__name__"))
     ]
     return "".join([said, *found[-1:]])
 
@@ -106,15 +106,14 @@ def tasks() -> Mapping[str, Model]:
 
     InputError names the file that cannot be imported, defines no tasks, or one that another has.
     """
-    task_sources()  # no two are named alike
-    return {name: model for module in modules("models") for name, model in _tasks_of(module)}
+    return {name: load(module).TASKS[name] for name, module in task_sources().items()}
 
 
 @cache
 def task_sources() -> Mapping[str, str]:
     """Task name -> the module of ``models/`` that defines it; InputError as :func:`tasks` does."""
-    found = [(name, f"models.{mod}") for mod in modules("models") for name, _ in _tasks_of(mod)]
-    return _unlike(found, "task")
+    files = [f"models.{name}" for name in modules("models")]
+    return _unlike(((task, file) for file in files for task in _tasks_of(file)), "task")
 
 
 def _unlike(named: Iterable[tuple[str, str]], what: str) -> Mapping[str, str]:
@@ -128,14 +127,14 @@ def _unlike(named: Iterable[tuple[str, str]], what: str) -> Mapping[str, str]:
     return found
 
 
-def _tasks_of(name: str) -> Iterator[tuple[str, Model]]:
-    known = getattr(load(f"models.{name}"), "TASKS", None)
+def _tasks_of(module: str) -> Mapping[str, Model]:
+    known = getattr(load(module), "TASKS", None)
     if not isinstance(known, Mapping):
         raise InputError(
-            f"models.{name} defines no TASKS, a mapping of names to models; define them, or begin"
+            f"{module} defines no TASKS, a mapping of names to models; define them, or begin"
             " the file's name with an underscore"
         )
-    yield from known.items()
+    return known
 
 
 def task(name: str) -> Model:

@@ -18,11 +18,9 @@ RUNS = {
 
 @dataclass(frozen=True)
 class RanForReal:
-    """A grid of PLACERS in a session, and two of them on a cluster: to be copied, not changed."""
+    """A grid in a session, and two of its placers on a cluster: to be copied, not changed."""
 
     folder: Path
-    placers: Mapping[str, int]
-    """Placer -> seeds."""
     printed: Mapping[str, str]
     """Name in RUNS -> what the run printed."""
 
@@ -31,10 +29,9 @@ class RanForReal:
 def ran_for_real(tmp_path_factory: pytest.TempPathFactory) -> RanForReal:
     """Run it; those who ask for it are of one xdist group, ``ran for real``."""
     folder, printed = tmp_path_factory.mktemp("measured"), {}
-    placers = {"cpu_only": 1, "metis": 1, "random": 2, "m_topo": 1, "gpu_only": 1}
-    prepare(folder, placers)
+    prepare(folder, {"cpu_only": 1, "metis": 1, "random": 2, "m_topo": 1, "gpu_only": 1})
     for name, arguments in RUNS.items():
         done = bench(folder, *arguments)
         assert done.returncode == 0, done.stderr
         printed[name] = done.stdout
-    return RanForReal(folder, placers, printed)
+    return RanForReal(folder, printed)

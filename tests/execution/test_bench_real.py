@@ -21,6 +21,8 @@ def test_a_grid_is_run_for_real(folder, ran_for_real):
     assert bench(folder, "--workers", "0", "--only", "metis").returncode == 0
     assert "mine@cluster: 1 ok" in ran_for_real.printed["cluster"]
     assert "mine@cluster: 1 skipped" in ran_for_real.printed["declined"]
+    another = bench(folder, "--backend", "cluster", "--expose", "--only", "cpu_only")
+    assert "mine@cluster: 1 ok" in another.stdout
     shutil.rmtree(folder / "r/mine@session")
     found = folder.glob("r/*/pair/0gpu/*/metis/*.json")
     paths = {p.relative_to(folder / "r").parts[0]: p for p in found}
@@ -43,7 +45,7 @@ def beside_records_of_a_host_that_is_gone(folder, path):
     """What ran for real is simulated again on the machine kept beside it."""
     (folder / "cache/machines/pair.toml").unlink()
     real = folder / "r/mine@cluster"
-    assert run(folder, "verify", str(real)).stdout.strip() == "1 records checked, 0 differ"
+    assert run(folder, "verify", str(real)).stdout.strip() == "2 records checked, 0 differ"
     record = json.loads(path.read_text())
     right = record["simulated"]
     older = right | {"step_time": 2 * right["step_time"]}
@@ -53,9 +55,9 @@ def beside_records_of_a_host_that_is_gone(folder, path):
     assert f"{path}: step_time is {right['step_time']}, recorded {older['step_time']}" in (
         differs.stdout
     )
-    scored = "1 records scored anew, 0 had the same scores, 0 left as they are"
+    scored = "1 records scored anew, 1 had the same scores, 0 left as they are"
     assert run(folder, "rescore", str(real)).stdout.strip() == scored
-    bounded = "1 records bounded anew, 1 had the same bound, 0 left as they are"
+    bounded = "1 records bounded anew, 2 had the same bound, 0 left as they are"
     assert run(folder, "rebound", str(real)).stdout.strip() == bounded
     assert json.loads(path.read_text()) == record
 
