@@ -10,7 +10,8 @@ from suite.bench.fingerprint import fingerprint
 from suite.bench.made_by import code_of
 from suite.core.errors import InputError
 from suite.search.checkpoint import INTERVAL, Checkpoint
-from suite.search.progress_log import Journal, Listener
+from suite.search.progress_log import Journal, Listener, most_steps
+from suite.search.registry import make_placer
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Outlets:
     def journal(self, job: Job, listener: Listener | None) -> Journal:
         """The journal of a job's search."""
         board = None if self.board is None else self.board / job.cell.name
-        return Journal(job.cell.path(self.results).with_suffix(".csv"), board, listener)
+        steps = most_steps(make_placer(job.placer, job.parameters))
+        return Journal(job.cell.path(self.results).with_suffix(".csv"), board, listener, steps)
 
     def checkpoint_path(self, job: Job) -> Path:
         """Where the checkpoint of a job's search is."""

@@ -282,7 +282,7 @@ def _answer(
     """Let the placer search, and show it: on stderr where stdout is for JSON."""
     from suite.bench.compare import attempt
     from suite.search.placer import Search
-    from suite.search.progress_log import Journal
+    from suite.search.progress_log import Journal, most_steps
 
     if arguments.tensorboard:
         arguments.tensorboard.mkdir(parents=True, exist_ok=True)
@@ -290,7 +290,8 @@ def _answer(
     search = Search(problem, judge, arguments.seed, *budget)
     with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
         told = partial(display.searching, arguments.placer)
-        search.journal = Journal(board=arguments.tensorboard, listener=told)
+        steps = most_steps(placer)
+        search.journal = Journal(board=arguments.tensorboard, listener=told, steps=steps)
         try:
             return attempt(problem, simulator, placer, search)
         finally:

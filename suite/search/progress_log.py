@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,33 @@ class Progress:
     left: float | None
     """Seconds until the budget is spent; None when unknown."""
     scalars: Mapping[str, float] = field(default_factory=dict)
+    steps: int | None = None
+    """How many there are at most; None when unknown."""
 
     def line(self) -> str:
         """One line for people."""
         speed = self.evaluations / self.seconds if self.seconds else 0.0
         best = f"best {self.best:.4f} s" if isfinite(self.best) else "nothing fits yet"
-        words = [f"update {self.step}", best]
+        of = "" if self.steps is None else f" of {self.steps}"
+        words = [f"update {self.step}{of}", best]
         words += [f"{k} {self.scalars[k]:.3f}" for k in ("reward", "entropy") if k in self.scalars]
         words.append(f"{speed:.0f} placements/s")
         if self.left is not None:
             words.append(f"{self.left:.0f} s left")
         return ", ".join(words)
+
+    def within(self, steps: int) -> Progress:
+        """The same of a search that makes so many steps at most, and may end by them."""
+        lefts = [self.left] if self.left is not None else []
+        if self.step > 0:
+            lefts.append(max(0, steps - self.step) * self.seconds / self.step)
+        return replace(self, steps=steps, left=min(lefts, default=None))
+
+
+def most_steps(placer: object) -> int | None:
+    """How many steps a placer logs at most: its parameter ``updates`` or ``episodes``, if any."""
+    asked = getattr(placer, "updates", getattr(placer, "episodes", None))
+    return asked if isinstance(asked, int) else None
 
 
 Listener = Callable[[Progress], None]
@@ -49,6 +65,8 @@ class Journal:
     board: Path | None = None
     """Folder of TensorBoard event files; None: none."""
     listener: Listener | None = None
+    steps: int | None = None
+    """How many steps there will be at most; None: unknown."""
 
     def __post_init__(self) -> None:
         """Nothing is open before the first step."""
@@ -74,7 +92,7 @@ class Journal:
     def add(self, progress: Progress) -> None:
         """Write one step; a scalar that was not there in the first step is left out of the CSV."""
         if self.listener is not None:
-            self.listener(progress)
+            self.listener(progress if self.steps is None else progress.within(self.steps))
         if self.path is not None:
             self._add_row(self.path, progress)
         if self.board is not None:

@@ -13,7 +13,7 @@ from suite.core.placement import Placement
 class Mutation:
     """Stochastic, a checkpoint every few steps."""
 
-    steps: int = 200
+    updates: int = 200
     """How many moves."""
     every: int = 1
     """Steps from one checkpoint to the next."""
@@ -26,7 +26,7 @@ class Mutation:
         saved = search.restore()
         if saved is not None:
             step, current = int(saved.pop("step")), dict(saved)
-        while step < self.steps:
+        while step < self.updates:
             try:
                 move(problem, search, current)
             except BudgetExhausted:

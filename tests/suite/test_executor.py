@@ -61,7 +61,7 @@ def test_a_record_written_in_the_last_instant_counts(tmp_path, hangs):
 
 
 def test_the_time_limit_is_the_cells_however_often_it_is_resumed(tmp_path):
-    parameters = "{ steps = 100000, seconds = 0.05 }"
+    parameters = "{ updates = 100000, seconds = 0.05 }"
     grid = write(tmp_path / "g.toml", {"mutation": 1}, 30, parameters=parameters)
     results = tmp_path / "r"
     log = results / "g/k40/2gpu/tiny/mutation/seed0.csv"

@@ -153,7 +153,7 @@ def test_what_the_simulator_cannot_count_is_no_placements_fault(tmp_path, monkey
 
 @pytest.mark.usefixtures("_plugin")
 def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(tmp_path):
-    job = job_of(tmp_path, "mutation", "{ steps = 20 }")
+    job = job_of(tmp_path, "mutation", "{ updates = 20 }")
     outlets = Outlets(tmp_path / "r", interval=0)
     fresh, _ = run(job)
     saved = outlets.checkpoint(job)
@@ -171,7 +171,7 @@ def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(t
 def test_a_checkpoint_of_other_code_is_not_taken_up(tmp_path, monkeypatch):
     job, outlets = job_of(tmp_path, "mutation"), Outlets(tmp_path)
     now = outlets.checkpoint(job).identity
-    other = replace(job, parameters={"steps": 3})
+    other = replace(job, parameters={"updates": 3})
     assert outlets.checkpoint(other).identity != now
     monkeypatch.setattr("suite.bench.cell_files.code_of", lambda job: {"digest": "before"})
     before = outlets.checkpoint(job)

@@ -36,7 +36,7 @@ def replayed(path, evaluations=50):
 
 
 def test_a_search_that_agrees_is_stamped_and_finished_from_then_on(tmp_path, capsys):
-    path, whole = made(tmp_path, "mutation", parameters="{ steps = 60 }")
+    path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
     edit(path, code=None)
     assert replayed(path, 25) == 0
     assert "1 records replayed and stamped, 0 of today's code, 0 left" in capsys.readouterr().out
@@ -51,7 +51,7 @@ def test_a_search_that_agrees_is_stamped_and_finished_from_then_on(tmp_path, cap
 
 
 def test_a_search_that_finds_other_times_is_left(tmp_path, capsys):
-    path, whole = made(tmp_path, "mutation", parameters="{ steps = 60 }")
+    path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
     (first, seconds, best), *rest = whole["history"]
     assert len(rest) > 0
     edit(path, code=None, history=[[first, seconds, best * 1.5], *rest])
@@ -82,7 +82,7 @@ def test_another_placement_is_told(tmp_path, capsys, monkeypatch):
 
 
 def test_a_search_bound_by_seconds_is_left_and_told(tmp_path, capsys):
-    path, _ = made(tmp_path, "mutation", "seconds = 60", "{ steps = 5 }")
+    path, _ = made(tmp_path, "mutation", "seconds = 60", "{ updates = 5 }")
     edit(path, code=None)
     assert replayed(path) == 1
     assert "bound by 60 seconds: it cannot be replayed" in capsys.readouterr().out

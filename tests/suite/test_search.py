@@ -14,7 +14,8 @@ from six_ops import six_ops
 from suite.core.errors import BudgetExhausted
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Search
-from suite.search.progress_log import Journal, Progress
+from suite.search.progress_log import Journal, Progress, most_steps
+from suite.search.registry import make_placer
 from suite.simulator.compiled.judge import Simulator
 
 PROBLEM = six_ops()
@@ -205,7 +206,7 @@ def test_a_checkpoint_is_made_when_it_is_time(tmp_path):
 def test_a_search_without_a_folder_only_tells():
     told = []
     search = Search(PROBLEM, SIMULATOR, max_evaluations=10, journal=Journal(listener=told.append))
-    Mutation(steps=4).place(PROBLEM, search)
+    Mutation(updates=4).place(PROBLEM, search)
     assert [p.step for p in told] == [1, 2, 3, 4]
     assert told[-1].scalars["reward"] < 0
     assert 0 < told[-1].left < 60
@@ -219,10 +220,29 @@ def test_a_search_without_a_folder_only_tells():
             "update 7, best 0.2500 s, reward -0.500, entropy 1.500, 25 placements/s, 12 s left",
         ),
         (Progress(0, 0.0, 0, math.inf, None), "update 0, nothing fits yet, 0 placements/s"),
+        # Ten updates take 4 s: the 15 that are left 6 s, whatever budget there is beside them.
+        (
+            Progress(10, 4.0, 80, 0.25, 50.0).within(25),
+            "update 10 of 25, best 0.2500 s, 20 placements/s, 6 s left",
+        ),
+        (
+            Progress(10, 4.0, 80, 0.25, 2.0).within(25),
+            "update 10 of 25, best 0.2500 s, 20 placements/s, 2 s left",
+        ),
+        (
+            Progress(0, 4.0, 1, 0.25, None).within(25),
+            "update 0 of 25, best 0.2500 s, 0 placements/s",
+        ),
     ],
 )
 def test_the_live_line(progress, line):
     assert progress.line() == line
+
+
+def test_steps_at_most_are_what_the_parameters_say():
+    placers = {"hdp": {"updates": 3}, "placeto": {"episodes": 4}, "metis": {}}
+    found = [most_steps(make_placer(name, given)) for name, given in placers.items()]
+    assert found == [3, 4, None]
 
 
 def test_time_left_is_that_of_the_tighter_budget():

@@ -3,6 +3,7 @@
 import csv
 import os
 import pty
+import re
 import subprocess
 from pathlib import Path
 
@@ -28,7 +29,7 @@ CELL = "g/k40/2gpu/tiny/mutation/seed0"
 
 
 def grid(folder, steps, seconds):
-    parameters = f"{{ steps = {steps}, seconds = {seconds} }}"
+    parameters = f"{{ updates = {steps}, seconds = {seconds} }}"
     return write_grid(folder / "g.toml", {"mutation": 1}, parameters=parameters)
 
 
@@ -94,17 +95,19 @@ def test_bench_shows_searches_on_a_terminal(tmp_path):
     options = ["--output", tmp_path / "r", "--workers", 1]
     shown = on_a_terminal("bench", grid(tmp_path, 60, 0.05), *options)
     assert f"{CELL} update " in shown
+    assert re.search(r"update \d+ of 60,", shown)
     assert " placements/s" in shown
     assert "entropy 0." in shown
     assert "1/1" in shown
 
 
 def test_place_shows_its_search_on_a_terminal():
-    options = ["--gpus", 2, "--set", "steps=20", "--set", "seconds=0.05", "--evaluations", 30]
+    options = ["--gpus", 2, "--set", "updates=20", "--set", "seconds=0.05", "--evaluations", 30]
     shown = on_a_terminal(
         "place", SMOKE_GRAPH, "--machine", "k40", "--placer", "mutation", *options
     )
     assert "mutation update " in shown
+    assert re.search(r"update \d+ of 20,", shown)
     assert " s left" in shown
     assert "step time" in shown
 
@@ -136,7 +139,8 @@ def test_elsewhere_a_search_prints_plain_lines(tmp_path, capsys):
     path = grid(tmp_path, 5, 0.0)
     assert main(["bench", str(path), "--output", str(tmp_path / "r"), "--workers", "0"]) == 0
     lines = [x for x in capsys.readouterr().out.splitlines() if x.startswith(f"{CELL} ")]
-    assert [x.split()[1:3] for x in lines[:-1]] == [["update", f"{i},"] for i in range(1, 6)]
+    assert [x.split()[1:3] for x in lines[:-1]] == [["update", f"{i}"] for i in range(1, 6)]
+    assert all(" of 5," in x for x in lines[:-1])
     assert " to place" in lines[-1]
 
 
