@@ -134,7 +134,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch",
         type=count,
         metavar="N",
-        help="batch size if it is open (32; of OpenVINO's models 1)",
+        help="batch size of inputs that leave it open and have no --input (32; of OpenVINO's models"
+        " 1)",
     )
     opened.add_argument(
         "--input",

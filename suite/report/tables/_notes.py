@@ -171,7 +171,7 @@ def provenance(records: pd.DataFrame) -> list[str]:
     """
     judged_by = records[records["backend"] != ""]
     judges = zip(judged_by["backend"], judged_by["semantics"], strict=True)
-    judged = sorted({f"{backend}, semantics `{semantics}`" for backend, semantics in judges})
+    judged = sorted({_judge(backend, semantics) for backend, semantics in judges})
     made = Counter((_versions(p), _commit(p)) for p in records["provenance"])
     origins = []
     # The versions once, however many commits records were made at.
@@ -187,6 +187,11 @@ def provenance(records: pd.DataFrame) -> list[str]:
         if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
     return [*lines, *seen_note(records)]
+
+
+def _judge(backend: str, semantics: str) -> str:
+    """The rules of a simulator; what runs placements for real has none beside its own."""
+    return f"{backend}, semantics `{semantics}`" if backend == SIMULATOR else f"{backend}, for real"
 
 
 class Provenance(TypedDict, total=False):
