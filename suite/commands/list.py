@@ -51,7 +51,7 @@ def _tasks() -> Iterator[tuple[str, str]]:
 
     for name, model in tasks().items():
         gpus = f"{model.gpus} GPU{'s' * (model.gpus != 1)}"
-        yield name, f"{type(model).__name__}, {gpus} in the paper"
+        yield name, f"{type(model).__name__}, {gpus}"
 
 
 def _machines() -> Iterator[tuple[str, str]]:

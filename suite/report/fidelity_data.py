@@ -81,10 +81,12 @@ def reachable(rows: pd.DataFrame) -> float:
     """The rank correlation that a simulator without error could expect to have.
 
     From that of the first and the second round, r: what a measurement of both would have with what
-    is true, sqrt(2 r / (1 + r)) (Spearman 1910; Brown 1910). NaN for fewer than three placements
-    with two rounds, or where r is below zero.
+    is true, sqrt(2 r / (1 + r)) (Spearman 1910; Brown 1910). NaN unless all that were measured had
+    two rounds, for fewer than three placements, or where r is below zero.
     """
-    kept = rows.dropna(subset=["first_round", "second_round"])
+    kept = valid(rows).dropna(subset=["first_round", "second_round"])
+    if len(kept) < len(valid(rows)):
+        return np.nan
     agree = spearman(*(kept[c].to_numpy(np.float64) for c in ("first_round", "second_round")))
     return sqrt(2 * agree / (1 + agree)) if agree >= 0 else np.nan
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
+from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pandas as pd
 from suite.bench.cell import SIMULATOR, Cell
 from suite.bench.grid import known_grids, planned_cells
 from suite.core.statistics import Agreement
+from suite.formats.machine_toml import known_machines, load_machine
 from suite.report import fidelity_data
 from suite.report.fidelity_data import fullest_peaks, measured_seconds
 
@@ -89,13 +92,29 @@ def labels(rows: pd.DataFrame) -> pd.Series:
     return rows["placer"].astype(str) + seeds.where(several, "")
 
 
-def missing(rows: pd.DataFrame) -> list[str]:
-    """Names of the cells that have no record in a grid that was run on a machine and backend."""
-    names = []
-    for (grid, machine, backend), part in rows.groupby(["grid", "machine", "backend"]):
-        found = set(zip(*(part[c] for c in _CELL), strict=True))
-        for cell in _planned(str(grid)):
-            if tuple(getattr(cell, name) for name in _CELL) not in found:
-                real = replace(cell, grid=f"{grid}@{backend}", machine=str(machine))
+def missing(records: pd.DataFrame) -> list[str]:
+    """Names of the cells that have no record in a grid that was run on a machine and backend.
+
+    Tasks that want more GPUs than the machine has get all that there are.
+    """
+    names: list[str] = []
+    for (grid, machine), part in for_real(records).groupby(["grid", "machine"]):
+        most = _gpus(str(machine), Path(part["path"].iloc[0]))
+        found = {Cell(*(row[f.name] for f in fields(Cell))).name for _, row in part.iterrows()}
+        for cell in _planned(str(grid).rpartition("@")[0]):
+            gpus = int(min(cell.gpus, most))
+            real = replace(cell, grid=str(grid), machine=str(machine), gpus=gpus)
+            if real.name not in found:
                 names.append(real.name)
-    return names
+    return list(dict.fromkeys(names))
+
+
+def _gpus(name: str, record: Path) -> float:
+    """How many GPUs a machine has: that beside the record of a grid run for real, or by name.
+
+    Infinite where it is not known: then all that was planned was to be run.
+    """
+    beside = record.parents[3] / "machine.toml"
+    if not beside.exists() and name not in known_machines():
+        return inf
+    return len(load_machine(beside if beside.exists() else name).gpus)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from suite.report.comparison import Comparison, Pairs, Row
+from suite.report.outcome import Printed
 
 FITTED, PREDICTED, HELD_OUT = "fitted", "predicted", "held out"
 """What a cell's published value did to the machine: it was fitted to; to others; or the cell is of
@@ -47,9 +48,12 @@ class World:
         """What is known of a cell in advance."""
         return self.basis(row.task.removesuffix(self.suffix), placer)
 
-    def mark(self, row: Row, placer: str) -> str:
-        """What is printed behind a cell: a letter where a column has cells of several bases."""
-        return f" {self.of(row, placer)[0]}" if self.marked else ""
+    def mark(self, row: Row, placer: str, theirs: Printed) -> str:
+        """What is printed behind a cell: a letter where a column has cells of several bases.
+
+        Nothing where no time is published that anything could have been fitted to.
+        """
+        return f" {self.of(row, placer)[0]}" if self.marked and theirs.value > 0 else ""
 
     def pairs(self, comparison: Comparison, placers: Collection[str], *bases: str) -> Pairs:
         """Ours beside the paper's where the cell is one of ``bases``."""

@@ -100,6 +100,38 @@ def test_a_grid_of_the_papers_table_has_its_figures_beside(results):
     assert "Missing: gpu@session/mine/2gpu/inception_v3/cpu_only/seed0" in table.notes[0]
 
 
+ONE_GPU = """
+[[device]]
+name = "gpu:0"
+kind = "gpu"
+memory = 1e9
+peak_flops = 1e12
+memory_bandwidth = 1e11
+launch_overhead = 1e-5
+"""
+
+
+def test_a_machine_with_fewer_gpus_owes_what_it_can_run(results):
+    one = ran("nmt_2", "scotch", [1.6, 1.5, 1.7])
+    one["cell"] |= {"gpus": 1}
+    write(results, one)
+    (results / "gpu@session/mine/machine.toml").write_text(f'name = "mine"{ONE_GPU}')
+    table = build_table("measured", results)
+    assert (table.found, table.expected) == (1, 36)
+    assert "Missing: gpu@session/mine/1gpu/inception_v3/cpu_only/seed0" in table.notes[0]
+    assert "mine/1gpu/nmt_2/scotch" not in table.notes[0]
+
+
+def test_of_one_placement_no_other_could_be_faster(results):
+    write(results, ran("nmt_2", "scotch", [1.6, 1.5, 1.7], placement_hash="a"))
+    write(results, ran("nmt_4", "scotch", [1.6, 1.5, 1.7], placement_hash="a"))
+    write(results, ran("nmt_4", "metis", [1.1, 1.2, 1.0], placement_hash="b"))
+    assert row(results, "measured", "Agreement", "nmt_2")["same"] == "-"
+    assert row(results, "measured", "Agreement", "nmt_4")["same"] != "-"
+    notes = build_table("measured", results).notes
+    assert any(" of 1 lines of Agreement with several placements" in note for note in notes)
+
+
 def test_without_records_the_page_says_so(results):
     table = build_table("measured", results)
     assert (table.found, table.expected) == (0, 0)

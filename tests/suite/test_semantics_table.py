@@ -87,7 +87,7 @@ def test_records_that_do_not_say_are_missing(build):
     built = build(*RECORDS, record("rnnlm", "cpu_only", 9.0))
     assert built.found == 3
     assert cells(built, 0, "RNNLM")["placers"] == "3"
-    assert built.notes[0].startswith("**Incomplete**: 3 of ")
+    assert built.notes[0].startswith("Table 1 of HDP, machine `k40`: **Incomplete**: 3 of ")
     assert any("placebench rescore" in note for note in built.notes)
 
 

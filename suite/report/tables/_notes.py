@@ -106,9 +106,11 @@ def oom_pattern(pairs: Pairs, heads: Mapping[str, str]) -> str:
     parts = [f"both: {_names(both, heads)}"]
     parts += [f"**only ours**: {_names(ours, heads)}"] * bool(ours)
     parts += [f"**only the paper's**: {_names(theirs, heads)}"] * bool(theirs)
-    verdict = "differs from" if ours or theirs else "equals"
-    where = f"in the {len(known)} of {len(pairs)} cells that both have"
-    return f"The OOM pattern {verdict} the paper's {where} ({'; '.join(parts)})."
+    where = f"the {len(known)} cells (of {len(pairs)}) that both have"
+    off = len(ours) + len(theirs)
+    differs = f"differs from the paper's in {off} of {where}"
+    verdict = differs if off else f"equals the paper's in {where}"
+    return f"The OOM pattern {verdict} ({'; '.join(parts)})."
 
 
 def _names(keys: Iterable[tuple[str, str]], heads: Mapping[str, str]) -> str:

@@ -20,7 +20,8 @@ class Winner:
     alone: str
     """The same, where its interval overlaps that of no other; else empty."""
     verdict: str
-    """``yes``, ``within noise``, or how many times slower than the fastest the simulator's is."""
+    """``yes``, ``within noise``, or how many times slower than the fastest the simulator's is;
+    ``-`` where there is only one placement, so that no other could be faster."""
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Winner:
@@ -37,7 +38,7 @@ class Winner:
             tuple(str(name) for name in chosen["label"]),
             label,
             label if alone else "",
-            _verdict(first, chosen),
+            _verdict(first, chosen) if kept["placement_hash"].nunique() > 1 else "-",
         )
 
     def cells(self) -> tuple[str, str, str]:

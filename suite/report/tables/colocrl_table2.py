@@ -80,7 +80,7 @@ def _main(ours: Comparison, gains: dict[Row, Gain], where: World) -> Section:
         best = best_of(outcomes, SECONDS)
         cells: list[str] = [
             beside(_text(placer, outcome), outcome, ours.theirs(row, placer), placer == best)
-            + where.mark(row, placer)
+            + where.mark(row, placer, ours.theirs(row, placer))
             for placer, outcome in outcomes.items()
         ]
         cells.insert(len(FITTED), str(row.gpus))

@@ -23,7 +23,7 @@ TITLE = "Fidelity: simulated against measured step times"
 LEAD = """\
 Placements of several kinds, each run for real and simulated (`placebench fidelity`;
 docs/fidelity.md). Spearman: rank correlation of the step times; at best: what a simulator without
-error could expect, by how two measurements of the same placements agree, where there were two.
+error could expect, by how two measurements of the same placements agree, where all had two.
 Kendall: tau over the pairs that are further apart than the noise, i.e. whose measured intervals do
 not overlap. Error: median of |simulated - measured| / measured; bias: median of (simulated -
 measured) / measured; noise: median of half a measured interval; memory error: as the error, of the
@@ -41,7 +41,10 @@ ALONE_HEADER = (
     *("others", "their error %", "relative to it %"),
 )
 COMPUTED_HEADER = ("task", "machine", "backend", "placements", "first step %", "last step %")
-WORST_HEADER = ("placement", "measured s", "simulated s", "off by %", "measured (simulated)")
+WORST_HEADER = (
+    *("placement", "machine", "measured s", "simulated s", "off by %"),
+    "measured (simulated)",
+)
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
@@ -204,7 +207,8 @@ def _computed(rows: pd.DataFrame) -> Iterator[Section]:
 def _bad(row: pd.Series) -> tuple[str, ...]:
     times = float(row["measured"]), float(row["simulated"])
     why = explained(times[1], times[0], row["breakdown"])
-    return (label(row), *(f"{t:.4g}" for t in times), f"{row['error_percent']:+.1f}", why)
+    names = label(row), str(row["machine"])
+    return (*names, *(f"{t:.4g}" for t in times), f"{row['error_percent']:+.1f}", why)
 
 
 def _notes(rows: pd.DataFrame, expected: int) -> list[str]:

@@ -104,7 +104,7 @@ def _cells(one: Comparison, row: Row, where: World) -> list[str]:
     best = best_of(ours, SECONDS)
     return [
         beside(_text(placer, outcome), outcome, one.theirs(row, placer), placer == best)
-        + where.mark(row, placer)
+        + where.mark(row, placer, one.theirs(row, placer))
         for placer, outcome in ours.items()
     ]
 

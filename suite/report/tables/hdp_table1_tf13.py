@@ -36,8 +36,10 @@ def _basis(hdp: Comparison) -> tuple[str, str]:
         "**f**: fitted. The efficiencies and overheads of machine `k40_tf13` were chosen on CPU"
         " Only and GPU Only (benchmarks/fit_machine.py), then the latency and the bandwidth of its"
         " links on Scotch, MinCut and the Human Expert of NMT"
-        " (benchmarks/fit_links.py; `hypotheses.md` has what else was tried): those"
-        f" {notes.error(links)}; {notes.spread(links, PAPER)}.",
+        " (benchmarks/fit_links.py; `hypotheses.md` has what else was tried). Those:"
+        f" {notes.error(links)}; {notes.spread(links, PAPER)}. The fit saw what partitioners choose"
+        " where they are told the links of a data sheet; here they are told those of the machine:"
+        " their cells, and how many pairs are ordered as published, differ from `hypotheses.md`.",
         f"**p**: predicted: {notes.spread(predicted, PAPER | {LEARNED: PLACERS[LEARNED]})}. Without"
         f" the learned column, {notes.concordance(columns)}.",
     )

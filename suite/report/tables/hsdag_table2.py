@@ -20,6 +20,7 @@ from suite.report.tables._hsdag import (
     TITLES,
     printed_rows,
 )
+from suite.report.tables._intervals import seed_intervals
 
 GRIDS = (IN_TURN, SIDE_BY_SIDE)
 """What ``placebench bench hsdag_table2`` runs."""
@@ -57,7 +58,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     found = {grid: Comparison.of(records, printed, PLACERS, (grid,), MACHINE) for grid in GRIDS}
     sections = [_section(TITLES[grid], one) for grid, one in found.items()]
     data = pd.concat([long_form(one, list(PLACERS)) for one in found.values()], ignore_index=True)
-    text = [*_notes(), *_optimum(found[IN_TURN])]
+    text = [*_notes(), *_optimum(found[IN_TURN]), _cells(found[IN_TURN])]
     text += [line for grid, one in found.items() for line in _about(grid, one)]
     expected, there = (
         sum(getattr(one, name) for one in found.values()) for name in ("expected", "found")
@@ -109,6 +110,16 @@ def _notes() -> tuple[str, ...]:
         " times differ by 0 to 46 % between them (5 runs a cell, no spread given), while its HSDAG"
         " is 12.5, 1.9 and 3.6 % faster than the better single device: whether the gains on ResNet"
         " and BERT are placement or noise cannot be decided.",
+    )
+
+
+def _cells(one: Comparison) -> str:
+    """What the cells of several seeds hold, and what is bold."""
+    return (
+        "Learned cells: the median over seeds, the best seed and the number of valid ones; in"
+        f" square brackets {seed_intervals(one, *LEARNED)} Annealing: the median, and the fastest"
+        " and slowest seed. Bold: faster than every other column, with no overlap between the"
+        " ranges over seeds."
     )
 
 

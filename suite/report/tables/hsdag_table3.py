@@ -81,7 +81,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     ablated = any(not _ablated(one).empty for one in found.values())
     expected = sum(one.expected for one in found.values())
     there = sum(one.found for one in found.values()) if ablated else 0
-    text = [*_words(found), *(line for one in found.values() for line in _about(one))]
+    text = [*_words(found), *(line for grid, one in found.items() for line in _about(grid, one))]
     return Table(TITLE, LEAD, tuple(sections), tuple(text), data, expected, there)
 
 
@@ -140,12 +140,13 @@ def _apart(one: Comparison, original: str, heads: Mapping[str, str]) -> Iterator
                 yield f"{row.label} {head} ({word})"
 
 
-def _about(one: Comparison) -> Iterator[str]:
-    """What the records were made with and what is missing."""
+def _about(grid: str, one: Comparison) -> Iterator[str]:
+    """What a grid's records were made with and what is missing."""
     learned = [
         p for p in (*FEATURES, *TUNED) if p != "cpu_only" and (one.records["placer"] == p).any()
     ]
-    yield f"{notes.completeness(one)} Square brackets: {seed_intervals(one, *learned)}"
+    brackets = f"Square brackets: {seed_intervals(one, *learned)}"
+    yield f"Grid `{grid}`: {notes.completeness(one)} {brackets}"
     yield from notes.failures(one.records)
     yield from notes.provenance(one.records)
     yield from notes.code_note(one.records)

@@ -16,10 +16,10 @@ from suite.report.tables._winner import Winner
 
 TITLE = "Measured: grids run for real, beside their simulation"
 LEAD = """\
-Seconds of one training step of the same placements, as simulated on the machine and as measured
-(`placebench bench GRID --backend session|cluster`; docs/execution.md): the median of the steps that
-count and, in square brackets, its interval or, of fewer than six steps, their range. Error:
-(simulated - measured) / measured."""
+Seconds of one step of the same placements, as simulated on the machine and as measured (`placebench
+bench GRID --backend session|cluster|openvino`; docs/execution.md; with OpenVINO a step is an
+inference, else one of training): the median of the steps that count and, in square brackets, its
+interval or, of fewer than six steps, their range. Error: (simulated - measured) / measured."""
 AGREEMENT = (
     *("task", "grid", "machine", "backend", "placers", "placements", "Spearman", "error %"),
     *("fastest simulated", "fastest measured", "same"),
@@ -33,10 +33,10 @@ NONE = "No grid has been run yet: `placebench bench measured --backend cluster`.
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
-    """Build the page from all records whose grid ends in ``@session`` or ``@cluster``."""
+    """Build the page from all records whose grid ends in ``@`` and a backend."""
     rows = measured(records)
     rows = rows.assign(label=labels(rows))
-    lost = missing(rows)
+    lost = missing(records)
     paper = printed_table(published, "1")
     keys = ["grid", "machine", "gpus", "task"]
     tasks = [_task(part, paper) for _, part in rows.groupby(keys, sort=False)]
@@ -131,10 +131,11 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
         return notes
     keys = ["grid", "machine", "gpus", "task", "backend"]
     verdicts = [Winner.of(part).verdict for _, part in rows.groupby(keys, sort=False)]
-    right = sum(verdict in ("yes", "within noise") for verdict in verdicts)
+    told = [verdict for verdict in verdicts if verdict != "-"]
+    right = sum(verdict in ("yes", "within noise") for verdict in told)
     notes.append(
-        f"On {right} of {len(verdicts)} lines of Agreement, what the simulator finds fastest is the"
-        " fastest in reality, or within its noise."
+        f"On {right} of {len(told)} lines of Agreement with several placements, what the simulator"
+        " finds fastest is the fastest in reality, or within its noise."
     )
     notes.append(
         "Bold: the fastest in the simulator, with its equals; the fastest in reality where its"

@@ -151,8 +151,8 @@ def _memory(rankings: Sequence[Ranking]) -> Section:
 
 
 def _notes(rankings: Sequence[Ranking], comparisons: Sequence[Comparison]) -> Iterator[str]:
-    for comparison in comparisons:
-        yield notes.completeness(comparison)
+    for (paper, number, _, machine), one in zip(SOURCES, comparisons, strict=True):
+        yield f"Table {number} of {paper}, machine `{machine}`: {notes.completeness(one)}"
     yield (
         "A record of an earlier version does not say how its placement fares under other semantics"
         " and counts as missing; `placebench rescore` adds that, nothing else changed."

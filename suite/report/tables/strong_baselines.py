@@ -20,7 +20,7 @@ TITLE = "Strong baselines: every placer that does not learn"
 LEAD = """\
 Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
 bound, the seconds the placer took (wall clock, two cells at a time) and how many placements it had
-judged. Budgets are each placer's own defaults. The fastest of each column is bold."""
+judged. Budgets are each placer's own defaults. By task, the fastest of each column is bold."""
 RACE_LEAD = """\
 The fair comparison: each has 60 seconds and all cores. A partitioner is run again and again, with
 new seeds and all its strategies and imbalances, and the best answer counts. Human expert and the
