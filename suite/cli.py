@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
+from suite.commands._common import check_written
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (
@@ -74,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # On one line, without the line of code that it comes from.
     warnings.formatwarning = lambda message, *_, **__: f"placebench: warning: {message}\n"
     try:
+        check_written(arguments)
         code: int = importlib.import_module(f"suite.commands.{arguments.command}").run(arguments)
         sys.stdout.flush()
         return code

@@ -74,7 +74,8 @@ def machines(draw, min_gpus=0, max_gpus=4, in_turn=False):
         link["channel"] = draw(st.sampled_from(CHANNELS))
         link |= draw(occupancies()) | draw(gaps(link, at_once))
         link |= {k: v for k in ("from", "to") if (v := draw(ends))}
-        links.append(link)
+        if (link.get("from"), link.get("to")) not in [(x.get("from"), x.get("to")) for x in links]:
+            links.append(link)
     table = {"name": "random", "device": devices, "link": links}
     table["dispatch"] = draw(st.sampled_from(DISPATCH))
     table["one_process"] = at_once and draw(st.booleans())

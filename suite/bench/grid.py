@@ -14,7 +14,7 @@ from suite.bench.parameters import check_types
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS
 from suite.core.uncertainty import Judging
-from suite.formats.machine_toml import known_machines, load_machine
+from suite.formats.machine_toml import known_machines, load_machine, profiles_folder
 from suite.formats.schema import Fields, check_fields
 from suite.search.registry import lookup, make_placer, task, unknown
 from suite.search.training import policy_field
@@ -101,6 +101,11 @@ def _check_machine(grid: Grid) -> None:
     """Raise InputError unless this host knows the grid's machine, with devices enough."""
     name = grid.jobs[0].cell.machine
     if name not in known_machines():
+        if Path(name).suffix:
+            raise InputError(
+                f"machine {name!r}: a grid has the name of a machine; put the file into"
+                f" {profiles_folder()} and write {Path(name).stem!r}"
+            )
         if grid.cpus is None:
             raise unknown(name, "machine", known_machines())
         tasks = dict.fromkeys(job.cell.task for job in grid.jobs if job.graph_file is None)

@@ -21,10 +21,15 @@ def check_types(placer: str, parameters: Mapping[str, Any]) -> None:
     Python would take ``"no"`` for true, and half a placement for a batch.
     """
     cls, what = placer_class(placer), f"placer {placer}"
-    annotated = {one.name: str(one.type) for one in fields(cls)} if is_dataclass(cls) else {}
+    annotated = {one.name: _name(one.type) for one in fields(cls)} if is_dataclass(cls) else {}
     known = {name: _TYPES[kind] for name, kind in annotated.items() if kind in _TYPES}
     given = {name: value for name, value in parameters.items() if name in known}
     check_fields(given, known, (), what)
     for name, value in given.items():
         if isinstance(value, float) and not isfinite(value):
             raise InputError(f"{what}: {name} is {value}; give a finite number")
+
+
+def _name(annotation: object) -> str:
+    """How a field is annotated: as text where its module asks for that, else as a type."""
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")

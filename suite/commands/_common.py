@@ -88,6 +88,27 @@ def new_file(text: str) -> Path:
     return Path(text)
 
 
+WRITTEN = ("output", "trace", "workload")
+"""Arguments that name what a command writes."""
+
+
+def check_written(arguments: argparse.Namespace) -> None:
+    """Raise InputError where a command would write over a file that it reads, or one twice."""
+    given = {name: value for name, value in vars(arguments).items() if name != "command"}
+    paths = {name: _paths(value) for name, value in given.items()}
+    for name in WRITTEN:
+        for other, those in paths.items():
+            for path in paths.get(name, []) if other != name else []:
+                if path in those and (other in WRITTEN or path.is_file()):
+                    word = "MODEL" if other == "model" else f"--{other}"
+                    raise InputError(f"--{name} and {word} are both {given[name]}; give two files")
+
+
+def _paths(value: object) -> list[Path]:
+    several = value if isinstance(value, list) else [value]
+    return [Path(one).absolute().resolve() for one in several if isinstance(one, str | Path)]
+
+
 def duration(text: str) -> float:
     """Read a number of seconds > 0 from the command line."""
     try:
@@ -175,10 +196,11 @@ def model_of(arguments: argparse.Namespace, folder: Path | None = None) -> Loade
 
     ``folder`` is where the GraphDef of a capture that is not cached is kept.
     """
-    from suite.capture.load_model import load, load_file
+    from suite.capture.load_model import check_options, load, load_file
 
     _check_one_model(arguments)
     if arguments.graph is not None:
+        check_options(arguments.graph, "graph", options_of(arguments))
         return load_file(Path(arguments.graph))
     return load(arguments.model, options_of(arguments), folder)
 

@@ -25,9 +25,8 @@ def parameters_of(pairs: list[str]) -> dict[str, Any]:
     return values
 
 
-def add_placer_arguments(parser: argparse.ArgumentParser) -> None:
-    """--placer, --set, --seed, --evaluations, --seconds."""
-    unnamed = "without one, the best of quick ones and a search"
+def add_placer_arguments(parser: argparse.ArgumentParser, unnamed: str) -> None:
+    """--placer, --set, --seed, --evaluations, --seconds; ``unnamed`` says what is done without."""
     parser.add_argument("--placer", help=f"placer (placebench list); {unnamed}")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the placer"

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.commands._common import Subparsers, command, positive
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.gate.rule import Rule
     from suite.gate.verdict import Verdict
 
+BASE, ROUNDS = "HEAD~1", 7
+"""What is compared, and how often, where nothing else is asked for."""
 AGAIN = "again"
 """Where the second runs of slower measured cells go, below each results folder."""
 
@@ -36,8 +39,8 @@ def add(parsers: Subparsers) -> None:
     )
     turns = parser.add_argument_group("to measure both sides in turn first")
     turns.add_argument("--interleave", metavar="BENCH", help="arguments of placebench bench")
-    turns.add_argument("--commit", default="HEAD~1", help="the base: commit or checkout (HEAD~1)")
-    turns.add_argument("--rounds", type=positive, default=7, help="A B A B ...: of each side (7)")
+    turns.add_argument("--commit", help=f"the base: commit or checkout ({BASE})")
+    turns.add_argument("--rounds", type=positive, help=f"A B A B ...: of each side ({ROUNDS})")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,6 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.report.gate_summary import summary
 
     rule = Rule(arguments.tolerance)
+    for name in ("commit", "rounds"):
+        if arguments.interleave is None and getattr(arguments, name) is not None:
+            raise InputError(f"--{name} goes with --interleave BENCH; add it")
     if arguments.interleave is None:
         verdicts = rule.compare(read_runs(arguments.base), read_runs(arguments.head))
     else:
@@ -67,15 +73,16 @@ def _in_turn(arguments: argparse.Namespace, rule: Rule) -> list[Verdict]:
     from suite.gate.verdict import MEASURED, SLOWER, confirmed
 
     folders = arguments.base, arguments.head
-    with checkout(arguments.commit) as base:
+    rounds = arguments.rounds or ROUNDS
+    with checkout(arguments.commit or BASE) as base:
         sides = [Side(code, folder) for code, folder in zip((base, HERE), folders, strict=True)]
-        interleave(sides, arguments.interleave, arguments.rounds)
+        interleave(sides, arguments.interleave, rounds)
         verdicts = rule.compare(*(read_runs(folder) for folder in folders))
         suspects = [v for v in verdicts if (v.kind, v.word) == (MEASURED, SLOWER)]
         for suspect in suspects:
             retried = [replace(s, results=s.results / AGAIN / suspect.name) for s in sides]
             only = f"{arguments.interleave} --only {suspect.name}"
-            interleave(retried, only, arguments.rounds)
+            interleave(retried, only, rounds)
             again = rule.compare(*(read_runs(side.results) for side in retried))
             verdicts = [confirmed(v, again) if v is suspect else v for v in verdicts]
     return verdicts

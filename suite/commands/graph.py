@@ -64,8 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.workload is not None:
         return _write_workload(arguments)
-    if arguments.inference or arguments.cpus is not None:
-        raise InputError("--inference and --cpus go with --workload FILE; add it")
+    for name in ("inference", "cpus", "gpus", "machine"):
+        if getattr(arguments, name) not in (None, False):
+            raise InputError(f"--{name} goes with --workload FILE; add it")
     loaded = model_of(arguments)
     if arguments.output is not None:
         write_graph(loaded.graph, arguments.output)

@@ -74,7 +74,7 @@ def add(parsers: Subparsers) -> None:
         EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)
-    add_placer_arguments(parser)
+    add_placer_arguments(parser, "without one, the best of quick ones and a search")
     add_policy(parser)
     add_answer_arguments(parser)
     add_ray(parser, "judge what a search evaluates")
@@ -89,9 +89,6 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Place, judge, compare with the bound and the baselines."""
     unnamed = arguments.placer is None
-    files = [path.resolve() for path in (arguments.output, arguments.trace) if path]
-    if len(set(files)) < len(files):
-        raise InputError(f"--output and --trace are both {arguments.output}; give two files")
     if unnamed:
         _take_default(arguments)
     placer = placer_with_policy(arguments)
@@ -216,7 +213,8 @@ def _take_default(arguments: argparse.Namespace) -> None:
     given = {"set": arguments.set, "judge": arguments.judge, "policy": arguments.policy}
     for name, value in given.items():
         if value:
-            raise InputError(f"--{name} goes with a placer; add --placer {SEARCH}")
+            some = "one that learns" if name == "policy" else SEARCH
+            raise InputError(f"--{name} goes with a placer; add --placer {some}")
     if arguments.measure_top is not None:
         raise InputError(f"--measure-top goes with a placer; add --placer {SEARCH}")
     arguments.placer = SEARCH

@@ -44,7 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the reports, say what is missing, print the tables, and compare."""
     from suite.bench.reference import compare_with_reference
     from suite.report.build import write_reports
+    from suite.report.load_records import check_results
 
+    if arguments.compare is not None:
+        check_results(arguments.compare)
     if arguments.only and arguments.html:
         raise InputError("--html writes one page with everything; leave out --only")
     report = write_reports(arguments.results, arguments.output, arguments.html, arguments.only)

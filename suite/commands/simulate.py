@@ -39,7 +39,7 @@ def add(parsers: Subparsers) -> None:
     )
     add_problem_arguments(parser)
     parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")
-    add_placer_arguments(parser)
+    add_placer_arguments(parser, "in place of --placement")
     parser.add_argument(
         "--policy",
         help="order of ready operations: fifo, priority, stack (default: the machine's)",
@@ -58,6 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the verdict; write the trace if asked."""
     if (arguments.placement is None) == (arguments.placer is None):
         raise InputError("give one of --placement FILE and --placer NAME")
+    if arguments.placement is not None:
+        for name in ("set", "evaluations", "seconds"):
+            if getattr(arguments, name):
+                raise InputError(f"--{name} is for a placer; leave it out, or give --placer NAME")
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.json_file import write_json
     from suite.simulator.judges import own_semantics

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, command, count
+from suite.commands._common import Subparsers, command, count, positive
 from suite.core.errors import InputError, Unsupported
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--gap", type=_positive, default=0.01, help="gap of integer programs")
     parser.add_argument("--seconds", type=_positive, default=60.0, help="limit of an algorithm")
     parser.add_argument("--seed", type=count, default=0, help="of randomised algorithms (0)")
-    parser.add_argument("--calls", type=count, default=2, help="calls an accelerator, latency ip")
+    calls = "calls an accelerator, of ip for latency (2)"
+    parser.add_argument("--calls", type=positive, default=2, help=calls)
     parser.add_argument("--ideals", type=count, default=100_000, help="most ideals dp enumerates")
     parser.add_argument("--experts", type=Path, help="expert split, or folder of X_expert.json")
     parser.add_argument(
@@ -158,7 +159,7 @@ def _question(arguments: argparse.Namespace, workload: Workload, path: Path) -> 
         arguments.gap,
         arguments.seconds,
         arguments.seed,
-        max(arguments.calls, 1),
+        arguments.calls,
         arguments.ideals,
         _expert(arguments.experts, workload, path),
     )

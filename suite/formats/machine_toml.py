@@ -17,6 +17,10 @@ from suite.core.units import parse_bytes
 PARTS = ("devices", "overheads", "efficiencies", "links")
 ORIGINS = ("data sheet", "fitted", "measured", "assumed")
 """Where the numbers of a part come from, the best known first."""
+KINDS = ("cpu", "gpu")
+"""The kinds of device that placers know; a machine may have others."""
+MOST = 10.0
+"""What is more is meant as a percentage."""
 SPREAD = "spread"
 """What devices and links may say beside their figures (:mod:`suite.formats.machine_spread`)."""
 
@@ -74,6 +78,8 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
     _origin(table, where)
+    for key in ("name", "source", "op_times", "dispatch", "semantics", "backend"):
+        _text(table, key, where)
     entries = [one for d in _tables(table, "device", where) for one in each_device(d, where)]
     devices = tuple(_device(entry, where) for entry in entries)
     links = tuple(_link(k, where) for k in _tables(table, "link", where))
@@ -82,7 +88,7 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
         name=str(table.get("name", Path(where).stem)),
         devices=devices,
         links=links,
-        efficiency=_efficiencies(table.get("efficiency", {}), where),
+        efficiency=_efficiencies(table.get("efficiency", {}), {d.kind for d in devices}, where),
         source=str(table.get("source", "")),
         dispatch=str(table.get("dispatch", DISPATCH[0])),
         backend=str(table.get("backend", "")),
@@ -132,6 +138,11 @@ def _positive(table: Mapping[str, object], key: str, where: str, *, zero: bool =
     raise InputError(f"{where}: {key} is {table[key]!r}; give a number {'>=' if zero else '>'} 0")
 
 
+def _text(table: Mapping[str, object], key: str, where: str) -> None:
+    if not isinstance(table.get(key, ""), str):
+        raise InputError(f"{where}: {key} is {table[key]!r}; write text, in quotation marks")
+
+
 def _yes_or_no(table: Mapping[str, object], key: str, where: str) -> bool:
     value = table.get(key, False)
     if not isinstance(value, bool):
@@ -144,7 +155,10 @@ def as_number(value: object) -> float:
     # A bool is an int to Python, but no number to whoever wrote the file.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def whole_number(value: object, what: str) -> int:
@@ -168,17 +182,25 @@ def _device(table: Mapping[str, object], where: str) -> Device:
     known = {f.name for f in fields(Device)} | {SPREAD}
     for key in table.keys() - known:
         words = ", ".join(sorted({*known, "count"}))
-        raise InputError(f"{where}: a device has no {key!r}; known: {words}")
+        here = f"{where}: device {table.get('name', '?')}"
+        raise InputError(f"{here} has no {key!r}; known: {words}")
     for key in ("name", "kind", "memory"):
         if key not in table:
             raise InputError(f"{where}: device {table.get('name', '?')} has no {key}; add it")
     here = f"{where}: device {table['name']}"
+    _text(table, "name", where)
+    _text(table, "kind", here)
+    kind, memory = str(table["kind"]), table["memory"]
+    if kind not in KINDS and kind.lower() in KINDS:
+        raise InputError(f"{here}: kind is {kind!r}; write {kind.lower()!r}")
+    if isinstance(memory, str) and memory.strip().isdigit():
+        raise InputError(f'{here}: memory is {memory!r}; add a unit, such as "{memory} GB"')
     overhead = _positive(table, "launch_overhead", here, zero=True)
     host = table.get("host_overhead", overhead)
     return Device(
         name=str(table["name"]),
-        kind=str(table["kind"]),
-        memory=parse_bytes(table["memory"], f"{here}: memory"),
+        kind=kind,
+        memory=parse_bytes(memory, f"{here}: memory"),
         peak_flops=_positive(table, "peak_flops", here),
         memory_bandwidth=_positive(table, "memory_bandwidth", here),
         launch_overhead=overhead,
@@ -190,9 +212,10 @@ def _device(table: Mapping[str, object], where: str) -> Device:
 def _link(table: Mapping[str, object], where: str) -> Link:
     optional = {"send_overhead", "receive_overhead", "copy_bandwidth", "gap", "scheduling_latency"}
     known = {"from", "to", "bandwidth", "latency", "channel", "name", SPREAD} | optional
-    for key in table.keys() - known:
-        raise InputError(f"{where}: a link has no {key!r}; known: {', '.join(sorted(known))}")
     here = f"{where}: link {table.get('from', 'any')} -> {table.get('to', 'any')}"
+    for key in table.keys() - known:
+        words = ", ".join(sorted(known))
+        raise InputError(f"{here} has no {key!r}; known: {words}")
     channel = table.get("channel", "pair")
     if channel not in CHANNELS:
         raise InputError(f"{here}: channel is {channel!r}; one of {', '.join(CHANNELS)}")
@@ -211,12 +234,21 @@ def _link(table: Mapping[str, object], where: str) -> Link:
 
 
 def _check_ends(devices: Sequence[Device], links: Sequence[Link], where: str) -> None:
-    """Refuse a link from or to what is no device: a slip there would leave it unused in silence."""
+    """Refuse a link from or to what is no device, and a second one between the same two.
+
+    A slip there would leave it unused in silence.
+    """
     known = dict.fromkeys([d.name for d in devices] + [d.kind for d in devices])
+    served = set[tuple[str | None, str | None]]()
     for link in links:
+        ends = link.source, link.target
+        if ends in served:
+            one, other = (end or "any" for end in ends)
+            raise InputError(f"{where}: there are two links {one} -> {other}; leave one out")
+        served.add(ends)
         for word, end in (("from", link.source), ("to", link.target)):
             # The kinds that a placer may meet count even where this machine has none of them.
-            if end is not None and end not in (*known, "cpu", "gpu"):
+            if end is not None and end not in (*known, *KINDS):
                 raise InputError(
                     f"{where}: a link is {word} {end!r}, which is no device; known:"
                     f" {', '.join(known)}"
@@ -227,11 +259,18 @@ def _end(table: Mapping[str, object], key: str) -> str | None:
     return None if table.get(key) is None else str(table[key])
 
 
-def _efficiencies(table: object, where: str) -> dict[str, dict[str, tuple[float, float]]]:
+def _efficiencies(
+    table: object, kinds: set[str], where: str
+) -> dict[str, dict[str, tuple[float, float]]]:
     result: dict[str, dict[str, tuple[float, float]]] = {}
     if not isinstance(table, dict) or not all(isinstance(part, dict) for part in table.values()):
         raise InputError(f"{where}: write efficiency as [efficiency.KIND] tables")
     for kind, entries in table.items():
+        if kind not in kinds.union(KINDS):
+            raise InputError(
+                f"{where}: there is an [efficiency.{kind}], and no device of kind {kind!r}; kinds:"
+                f" {', '.join(sorted(kinds))}"
+            )
         result[kind] = {}
         for name, value in entries.items():
             if name not in OP_CLASSES:
@@ -240,5 +279,15 @@ def _efficiencies(table: object, where: str) -> dict[str, dict[str, tuple[float,
                 )
             pair = value if isinstance(value, dict) else {"compute": value, "memory": value}
             here = f"{where}: efficiency.{kind}.{name}"
-            result[kind][name] = (_positive(pair, "compute", here), _positive(pair, "memory", here))
+            for key in pair.keys() - {"compute", "memory"}:
+                raise InputError(f"{here} has a key {key!r}; it has compute and memory")
+            result[kind][name] = (_share(pair, "compute", here), _share(pair, "memory", here))
     return result
+
+
+def _share(table: Mapping[str, object], key: str, where: str) -> float:
+    """A share of the peak: more than all of it where FLOPs are saved, never ten times as much."""
+    share = _positive(table, key, where)
+    if share > MOST:
+        raise InputError(f"{where}: {key} is {share:g}; give a share, such as 0.6 for 60 %")
+    return share

@@ -58,6 +58,8 @@ class Report:
     """Tables and plots in whose code something is wrong: name -> what, and where."""
     left: tuple[Path, ...]
     """Files of these names in the folder, from an earlier report: they are not touched."""
+    alone: str
+    """Of what grids all records are, where they belong to no table at all; else empty."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -67,6 +69,11 @@ class Report:
         lines += [f"{name} is not written: {why}" for name, why in self.failed.items()]
         if self.without:
             lines.append(f"no records, so not written: {', '.join(self.without)}")
+        if self.alone:
+            lines.append(
+                f"the records are of grid {self.alone}, which no table is about: --html shows them;"
+                " a table is one file more (CONTRIBUTING.md)"
+            )
         if self.left:
             lines.append(f"left of an earlier report: {', '.join(str(p) for p in self.left)}")
         return tuple(lines)
@@ -103,7 +110,10 @@ def _named(names: Sequence[str]) -> list[str]:
 
 
 def _build(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table:
-    table: Table = _of(name, lambda module: module.table(records, published))
+    table = _of(name, lambda module: module.table(records, published))
+    if not isinstance(table, Table):
+        found = type(table).__name__
+        raise InputError(f"table() of {name}.py gives {found}; let it return a Table")
     return table
 
 
@@ -180,7 +190,8 @@ def write_reports(
 
         written.append(write_page(reports / PAGE, tables, records, published, results))
     left = _left(reports, {*built, *plots, *failed}, written)
-    return Report(tables, tuple(written), tuple(without), undrawn, failed, left)
+    alone = "" if tables or only else ", ".join(sorted(set(records["grid"])))
+    return Report(tables, tuple(written), tuple(without), undrawn, failed, left, alone)
 
 
 def _each(names: Sequence[str], make: Callable[[str], T], failed: dict[str, str]) -> dict[str, T]:

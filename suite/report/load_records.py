@@ -46,11 +46,16 @@ def load_records(results: Path) -> pd.DataFrame:
     are) and ``path``, the record's file; ``code`` is empty where it is unknown which code made the
     record. InputError when there is no such folder, and names a file that is not a whole record.
     """
-    if not results.is_dir():
-        raise InputError(f"{results} is no folder; give a results folder, as bench --output does")
+    check_results(results)
     rows = [_row(path) for path in sorted(results.glob(RECORDS))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])
     return frame.sort_values(list(CELL), ignore_index=True)
+
+
+def check_results(results: Path) -> None:
+    """Raise InputError where there is no such folder."""
+    if not results.is_dir():
+        raise InputError(f"{results} is no folder; give a results folder, as bench --output does")
 
 
 def _row(path: Path) -> dict[str, Any]:

@@ -39,10 +39,13 @@ class Section:
     """A sentence or two above the grid: how to read it."""
 
     def __post_init__(self) -> None:
-        """Refuse ragged rows."""
+        """Refuse ragged rows, and cells that are no text."""
         for row in self.rows:
             if len(row) != len(self.header):
                 raise ValueError(f"{self.title}: {len(row)} cells under {len(self.header)} heads")
+            for cell in row:
+                if not isinstance(cell, str):
+                    raise TypeError(f"{self.title}: a cell is {cell!r}, no text; format it")
 
     def markdown(self) -> str:
         """The grid as a Markdown table whose columns also line up as plain text."""
@@ -74,6 +77,11 @@ class Table:
     """Records the table needs."""
     found: int
     """Records it has."""
+
+    def __post_init__(self) -> None:
+        """Refuse one text in place of several, which would be taken letter by letter."""
+        if isinstance(self.notes, str):
+            raise TypeError("notes is one text; give a tuple of them")
 
     def markdown(self) -> str:
         """The page."""

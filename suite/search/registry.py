@@ -90,13 +90,13 @@ def placer_class(name: str) -> type[Any]:
 def make_placer(name: str, parameters: Mapping[str, Any]) -> Any:
     """Return a placer with these parameters; InputError says which one it does not have."""
     cls = placer_class(name)
+    known = inspect.signature(cls).parameters
+    if not set(parameters) <= set(known):
+        words, given = ", ".join(known) or "none", ", ".join(parameters)
+        raise InputError(f"placer {name} has parameters {words}; given: {given}")
     try:
         return cls(**parameters)
-    except TypeError:
-        known = ", ".join(inspect.signature(cls).parameters) or "none"
-        given = ", ".join(parameters)
-        raise InputError(f"placer {name} has parameters {known}; given: {given}") from None
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InputError(f"placer {name}: {error}") from None
 
 
@@ -152,6 +152,6 @@ def lookup(table: Mapping[str, T], name: str, what: str) -> T:
 def unknown(name: str, what: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not there."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, 1)
+    close = difflib.get_close_matches(str(name), names, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return InputError(f"no {what} {name!r}; {hint}known: {', '.join(names)}")

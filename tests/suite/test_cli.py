@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import COMMAND, ENVIRONMENT, SMOKE_GRAPH, placebench, write_grid
@@ -56,6 +57,7 @@ def test_where_nothing_can_be_written_is_said_before_anything_is_computed(folder
         (["--output", "."], "argument --output: . is a folder; give a file"),
         (["--trace", "pipe"], "argument --trace: pipe is a device or a pipe; give a file"),
         (["--output", "a", "--trace", "./a"], "--output and --trace are both a; give two files"),
+        (["--output", str(SMOKE_GRAPH)], f"--output and --graph are both {SMOKE_GRAPH}; give two"),
     ):
         try:
             code = main([*place, *asked])
@@ -256,6 +258,18 @@ def assert_refused(arguments, words, capsys):
             "cannot use /proc/no",
         ),
         ("place g.json --machine k40 --set k=1", "--set goes with a placer; add --placer"),
+        (
+            "place g.json --policy p.npz",
+            "--policy goes with a placer; add --placer one that learns",
+        ),
+        ("place --graph g.json --batch 4", "'g.json' has fixed inputs; leave out --batch"),
+        ("simulate g.json --placement p.json --set k=3", "--set is for a placer; leave it out"),
+        ("simulate g.json --placement p.json --seconds 3", "--seconds is for a placer; leave"),
+        ("graph g.json --machine nope", "--machine goes with --workload FILE; add it"),
+        ("graph g.json --gpus 77", "--gpus goes with --workload FILE; add it"),
+        ("workload w.json --calls 0", "argument --calls: '0' is no whole number >= 1"),
+        ("gate a b --commit HEAD", "--commit goes with --interleave BENCH; add it"),
+        ("bench smoke --machine m.toml", "a grid has the name of a machine; put the file into"),
         ("graph nmt_9", "no task 'nmt_9'"),
         ("graph", "name one model: a task, a file, package.module:function"),
         ("graph ./nmt_4", "cannot tell what './nmt_4' is; give a task, a graph (.json, .npz)"),
@@ -338,3 +352,18 @@ def test_a_native_crash_is_one_line(folder, tmp_path):
     assert run.returncode == 1
     assert run.stderr.startswith("placebench: error: libgone died with signal 11 (SIGSEGV)")
     assert run.stderr.count("\n") == 1
+
+
+def test_what_a_command_reads_is_not_written_over(folder, capsys):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    simulate = ["simulate", "g.json", "--machine", "m.toml", "--placement", "p.json"]
+    for trace, other in (("p.json", "--placement"), ("./g.json", "MODEL"), ("m.toml", "--machine")):
+        assert main([*simulate, "--trace", trace]) == 2
+        assert f"--trace and {other} are both {Path(trace)}; give" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_start_that_is_no_placer_is_said_in_one_line(folder, capsys):
+    graph = ["--graph", str(SMOKE_GRAPH), "--machine", "k40", "--evaluations", "9"]
+    assert main(["place", *graph, "--placer", "annealing", "--set", "starts=[3]"]) == 2
+    assert "no placer 3; known: annealing, " in capsys.readouterr().err

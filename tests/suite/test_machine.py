@@ -149,7 +149,41 @@ def test_the_way_between_host_and_gpus_of_h100_8_is_the_one_that_was_measured():
         ),
         ({"device": [{"name": "a", "kind": "cpu", **DEVICE, "speed": 1}]}, "no 'speed'"),
         ({"device": [{"name": "a", "kind": "cpu", **DEVICE}] * 2}, "two devices are named 'a'"),
+        (
+            {"device": [{"name": "a", "kind": "CPU", **DEVICE}]},
+            "device a: kind is 'CPU'; write 'cpu'",
+        ),
+        ({"device": [{"name": "a", "kind": 3, **DEVICE}]}, "device a: kind is 3; write text"),
+        (
+            {"device": [{"name": "a", "kind": "cpu", **DEVICE, "memory": "16"}]},
+            'device a: memory is .16.; add a unit, such as "16 GB"',
+        ),
+        (
+            {"device": [{"name": "a", "kind": "cpu", **DEVICE, "peak_flops": 10**400}]},
+            "device a: peak_flops is 1000",
+        ),
+        (
+            {"link": [{"bandwidth": 1, "latency": 0}, {"bandwidth": 2, "latency": 0}]},
+            "there are two links any -> any; leave one out",
+        ),
+        (
+            {
+                "link": [
+                    {"bandwidth": 1, "latency": 0},
+                    {"bandwidth": 2, "latency": 0, "to": "gpu:0"},
+                    {"bandwidth": 3, "latency": 0, "to": "gpu:0"},
+                ]
+            },
+            "there are two links any -> gpu:0",
+        ),
         ({"efficiency": {"gpu": {"conv": 0.5}}}, "no 'conv'"),
+        ({"efficiency": {"gpus": {"matmul": 0.5}}}, "no device of kind 'gpus'; kinds: cpu, gpu"),
+        ({"efficiency": {"gpu": {"matmul": 60}}}, "compute is 60; give a share, such as 0.6"),
+        (
+            {"efficiency": {"gpu": {"matmul": {"compute": 0.6, "memory": 0.8, "compte": 1}}}},
+            "efficiency.gpu.matmul has a key 'compte'; it has compute and memory",
+        ),
+        ({"op_times": 3}, "op_times is 3; write text"),
         ({"color": "red"}, "unknown key 'color'"),
         ({"origin": {"wires": "assumed"}}, "origin has no 'wires'; known: devices, overheads"),
         ({"origin": {"links": "guess"}}, "origin of links is 'guess'; one of data sheet, fitted"),

@@ -11,6 +11,7 @@ from command_line import PLUGIN, ROOT, placebench, records, write_grid
 
 from suite.bench.cell_files import Outlets
 from suite.bench.grid import load_grid
+from suite.bench.parameters import check_types
 from suite.bench.record import digest_of_code, finished, keep, read_record, write_record
 from suite.bench.run_cell import NOT_BOUNDED, bounded, run
 from suite.core.errors import InputError
@@ -165,6 +166,13 @@ def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(t
     assert record["status"] == "ok"
     assert record["evaluations"] == fresh["evaluations"] == 20
     assert record["placement_hash"] == fresh["placement_hash"]
+
+
+@pytest.mark.usefixtures("_plugin")
+@pytest.mark.parametrize("value", ["3", 3.5, True])
+def test_parameters_are_of_their_types_where_annotations_are_types(value):
+    with pytest.raises(InputError, match=r"placer mutation: updates is .*; give a whole number"):
+        check_types("mutation", {"updates": value})
 
 
 @pytest.mark.usefixtures("_plugin")

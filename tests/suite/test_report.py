@@ -435,10 +435,22 @@ def test_no_records_at_all_are_refused(results, capsys):
     output = results.parent / "out"
     assert main(["report", "--results", str(results), "--output", str(output)]) == 2
     assert f"{results} holds no records; run `placebench bench`" in capsys.readouterr().err
-    results.rmdir()
+    write(results, record("rnnlm", "scotch", 1.0))
+    compared = ["--compare", "nowhere"]
+    assert main(["report", "--results", str(results), "--output", str(output), *compared]) == 2
+    assert "nowhere is no folder" in capsys.readouterr().err
+    shutil.rmtree(results)
     assert main(["report", "--results", str(results), "--output", str(output)]) == 2
     assert "is no folder" in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_records_that_are_in_no_table_are_told_of(results, capsys):
+    write(results, record("rnnlm", "scotch", 1.0, grid="mine"))
+    output = results.parent / "out"
+    assert main(["report", "--results", str(results), "--output", str(output)]) == 0
+    told = "the records are of grid mine, which no table is about: --html shows them; a table is"
+    assert told in capsys.readouterr().out
 
 
 def test_records_of_unknown_code_are_counted_in_one_note(results):
@@ -462,7 +474,7 @@ def table_of(title, found):
 
 def test_the_terminal_shows_what_has_records_and_the_readmes_table_last():
     tables = {"hdp_table1": table_of("HDP", 3), "z": table_of("Z", 1)}
-    text = Report(tables, (), (), {}, {}, ()).text
+    text = Report(tables, (), (), {}, {}, (), "").text
     assert text == "Z\n\n| a |\n|---|\n| b |\n\nHDP\n\n| a |\n|---|\n| b |\n"
 
 
@@ -517,6 +529,24 @@ FAILING = [
     ),
     (
         "tables",
+        "nothing",
+        "def table(records, published):\n    pass\n",
+        "table() of nothing.py gives NoneType; let it return a Table",
+    ),
+    (
+        "tables",
+        "floats",
+        MADE_UP.replace("(str(len(records)),)", "(1.0,)"),
+        "TypeError: Count: a cell is 1.0, no text; format it",
+    ),
+    (
+        "tables",
+        "noted",
+        MADE_UP.replace("(count,), ()", "(count,), 'one'"),
+        "TypeError: notes is one text; give a tuple of them",
+    ),
+    (
+        "tables",
         "sums",
         f"{MADE_UP}def summary(records):\n    return 1 / 0\n",
         "ZeroDivisionError: division by zero (sums.py:7)",
@@ -548,7 +578,7 @@ def test_new_tables_and_plots_are_found_and_one_that_fails_costs_itself_alone(
     printed = capsys.readouterr()
     for _, name, _, told in FAILING:
         assert f"{name} is not written: {told}" in printed.out
-    names = "broken, empty, reads, needy, sums, draws"
+    names = "broken, empty, floats, noted, nothing, reads, needy, sums, draws"
     assert printed.err == f"placebench: error: not written: {names}; see above, mend their files\n"
     assert "| 1 |" in (output / "made_up.md").read_text()
     assert "[Made up](made_up.md)" in (output / "README.md").read_text()
