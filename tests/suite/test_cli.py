@@ -262,7 +262,10 @@ def assert_refused(arguments, words, capsys):
             "place g.json --policy p.npz",
             "--policy goes with a placer; add --placer one that learns",
         ),
-        ("place --graph g.json --batch 4", "'g.json' has fixed inputs; leave out --batch"),
+        (
+            "place --graph g.json --machine k40 --batch 4",
+            "'g.json' has fixed inputs; leave out --batch",
+        ),
         ("simulate g.json --placement p.json --set k=3", "--set is for a placer; leave it out"),
         ("simulate g.json --placement p.json --seconds 3", "--seconds is for a placer; leave"),
         ("graph g.json --machine nope", "--machine goes with --workload FILE; add it"),

@@ -143,7 +143,7 @@ def test_an_answer_that_cannot_be_placed_is_one_line(chain, algorithm, message, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--inference"], "go with --workload FILE"),
+        (["--inference"], "--inference goes with --workload FILE"),
         (["--workload", "w.json", "--json"], "give one of them"),
         (["--machine", "k40", "--workload", "w.json", "--cpus", "2"], "machine k40 has 1 CPUs"),
     ],
