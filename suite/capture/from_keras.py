@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import tensorflow as tf
     from tensorflow.types.experimental import GenericFunction
 
-Loss = Callable[[Tensors, object], "tf.Tensor"]
-"""Labels and predictions to a number."""
+Loss = Callable[[object, Tensors, object], "tf.Tensor"]
+"""What the model was called on, labels and predictions to a number."""
 
 
 def capture_file(model: str, options: Options) -> Program:
@@ -50,9 +50,12 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     """Capture forward, loss, backward and update of a ``keras.Model``.
 
     The loss and the optimizer are those it was compiled with, else SGD on the sum of the outputs'
-    mean squares. Recurrent layers are unrolled: a loop would be one operation. The graph's
-    ``choices`` say all this. InputError for what cannot be trained or has open shapes.
+    mean squares. A model's own ``compute_loss`` and what its layers add count; without a compiled
+    loss, labels are shaped like the outputs for the one, and there are none for the other.
+    Recurrent layers are unrolled: a loop would be one operation. The graph's ``choices`` say all
+    this. InputError for what cannot be trained, has open shapes or a ``train_step`` of its own.
     """
+    _check_own_rules(network, name)
     inputs = inputs_of(network, name, options)
     choices = [str(inputs)]
     if not network.trainable_variables:
@@ -70,6 +73,36 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
         words = describe_exception(error)
         raise InputError(f"{name}: Keras cannot build a training step: {words}") from None
     return capture_function(function, name, choices + said)
+
+
+def _check_own_rules(network: keras.Model, name: str) -> None:
+    """Refuse what would be trained otherwise than by the model, or not at all (InputError)."""
+    import keras
+
+    if _overrides(network, "train_step"):
+        raise InputError(
+            f"{name} has a train_step of its own, which Keras calls on batches of any form; name a"
+            " function of one step instead (package.module:function)"
+        )
+    optimizer = getattr(network, "optimizer", None)
+    if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+        raise InputError(
+            f"{name}'s optimizer scales the loss (mixed_float16) and so skips some updates, which a"
+            " graph of plain operations cannot; use mixed_bfloat16"
+        )
+    for setting in ("gradient_accumulation_steps", "ema_overwrite_frequency"):
+        if getattr(optimizer, setting, None):
+            raise InputError(
+                f"{name}'s optimizer does other work in some steps ({setting}), which a graph of"
+                " plain operations cannot; compile it without"
+            )
+
+
+def _overrides(network: keras.Model, method: str) -> bool:
+    """Whether the model's class has a method of its own in place of Keras'."""
+    import keras
+
+    return getattr(type(network), method) is not getattr(keras.Model, method)
 
 
 def _outputs(network: keras.Model, inputs: KerasInputs) -> object:
@@ -111,28 +144,45 @@ def _unrolled(network: keras.Model) -> Iterator[list[str]]:
 def _goal(
     network: keras.Model, outputs: object
 ) -> tuple[list[tf.TensorSpec], Loss, keras.optimizers.Optimizer, list[str]]:
-    """Return what to train for: (label specs, loss(y, y_pred), optimizer, the choice in words)."""
+    """What to train for: (label specs, loss(x, y, y_pred), optimizer, the choice in words).
+
+    Only a call of the model tells whether its layers add to the loss: where it has no other, the
+    words are there once the loss was called.
+    """
     import keras
     import tensorflow as tf
 
-    optimizer = getattr(network, "optimizer", None)
-    if network.loss is not None and optimizer is not None:
-        specs = _labels(network, outputs)
-
-        def compiled(labels: Tensors, predictions: object) -> tf.Tensor:
-            y = keras.tree.pack_sequence_as(outputs, list(labels))
-            return network.compute_loss(y=y, y_pred=predictions)
-
-        kind = type(optimizer).__name__
-        said = [f"optimizer {kind} and loss {_written(network.loss)}, as compiled"]
-        return specs, compiled, _fitting(optimizer, network), said
-
-    def squares(labels: Tensors, predictions: object) -> tf.Tensor:
+    def squares(x: object, labels: Tensors, predictions: object) -> tf.Tensor:
         terms = [tf.reduce_mean(tf.square(p)) for p in keras.tree.flatten(predictions)]
         return tf.add_n([*terms, *network.losses])
 
-    said = ["not compiled: optimizer SGD and the sum of the outputs' mean squares as loss"]
-    return [], squares, keras.optimizers.SGD(), said
+    optimizer = getattr(network, "optimizer", None)
+    if optimizer is None:
+        said = ["not compiled: optimizer SGD and the sum of the outputs' mean squares as loss"]
+        return [], squares, keras.optimizers.SGD(), said
+    kind, own = type(optimizer).__name__, _overrides(network, "compute_loss")
+    if network.loss is not None or own:
+        specs = _labels(network, outputs)
+
+        def compiled(x: object, labels: Tensors, predictions: object) -> tf.Tensor:
+            y = keras.tree.pack_sequence_as(outputs, list(labels))
+            return network.compute_loss(x=x, y=y, y_pred=predictions)
+
+        loss = "compute_loss of its own" if own else f"loss {_written(network.loss)}"
+        said = [f"optimizer {kind} and {loss}, as compiled"]
+        said += _label_order(network, outputs, specs)
+        return specs, compiled, _fitting(optimizer, network), said
+
+    said = []
+
+    def added(x: object, labels: Tensors, predictions: object) -> tf.Tensor:
+        few = "what its layers add" if network.losses else "the sum of the outputs' mean squares"
+        said[:] = [f"optimizer {kind}, as compiled without a loss: {few}"]
+        if network.losses:
+            return network.compute_loss(x=x, y_pred=predictions)
+        return squares(x, labels, predictions)
+
+    return [], added, _fitting(optimizer, network), said
 
 
 def _fitting(
@@ -167,7 +217,7 @@ def _labels(network: keras.Model, outputs: object) -> list[tf.TensorSpec]:
     loss = network.loss
     if isinstance(loss, dict):
         # As compiled: keyed by the outputs' names, in a model whose outputs have them.
-        names = list(outputs) if isinstance(outputs, dict) else network.output_names
+        names = _output_names(network, outputs)
         losses = [loss.get(name) for name in names]
     else:
         losses = list(loss) if isinstance(loss, list | tuple) else [loss] * len(flat)
@@ -177,6 +227,21 @@ def _labels(network: keras.Model, outputs: object) -> list[tf.TensorSpec]:
         shape, dtype = (output.shape[:-1], tf.int32) if sparse else (output.shape, tf.float32)
         specs.append(tf.TensorSpec(shape, dtype, f"label_{i}"))
     return specs
+
+
+def _output_names(network: keras.Model, outputs: object) -> list[str]:
+    """Names of the outputs, in the order in which Keras takes a structure apart: a dict sorted."""
+    return sorted(outputs) if isinstance(outputs, dict) else list(network.output_names)
+
+
+def _label_order(
+    network: keras.Model, outputs: object, specs: Sequence[tf.TensorSpec]
+) -> Iterator[str]:
+    """In words, where there are several labels and their outputs have names."""
+    if len(specs) > 1 and (isinstance(outputs, dict) or getattr(network, "output_names", None)):
+        names = _output_names(network, outputs)
+        each = (f"{name} {spec.shape}" for name, spec in zip(names, specs, strict=True))
+        yield f"labels of the outputs {', '.join(each)}, in this order"
 
 
 def _name(loss: object) -> str:
@@ -200,7 +265,7 @@ def _training_step(
     def step(*tensors: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             predictions = inputs.call(tensors[:count])
-            value = loss(tensors[count:], predictions)
+            value = loss(inputs.packed(tensors[:count]), tensors[count:], predictions)
         optimizer.apply(tape.gradient(value, variables), variables)
         return value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suite.capture.options import Options
 from suite.core.errors import InputError
@@ -21,6 +21,8 @@ class KerasInputs:
     """The inputs of a model as a flat list, and how to call the model on such a list."""
 
     specs: list[tf.TensorSpec]
+    packed: Callable[[Tensors], object]
+    """The list in the structure that the model takes, a dict where it takes several arguments."""
     call: Callable[[Tensors], object]
     """Calls the model, in training."""
     source: str
@@ -52,10 +54,10 @@ def _symbolic(
     specs = [tf.TensorSpec(options.shape(t.name, t.shape), t.dtype, t.name) for t in tensors]
     structure = getattr(network, "input", tensors[0])  # a Sequential need not have it
 
-    def call(flat: Tensors) -> object:
-        return network(keras.tree.pack_sequence_as(structure, list(flat)), training=True)
+    def packed(flat: Tensors) -> object:
+        return keras.tree.pack_sequence_as(structure, list(flat))
 
-    return KerasInputs(specs, call, "")
+    return KerasInputs(specs, packed, lambda flat: network(packed(flat), training=True), "")
 
 
 def _built(network: keras.Model, name: str, options: Options) -> KerasInputs:
@@ -75,6 +77,7 @@ def _built(network: keras.Model, name: str, options: Options) -> KerasInputs:
             " before you return it"
         )
     options.check_names([path for path, _ in shapes])
+    _check_ids(network, name)
     specs = []
     for path, shape in shapes:
         given = options.batch is not None or path in options.inputs
@@ -82,15 +85,29 @@ def _built(network: keras.Model, name: str, options: Options) -> KerasInputs:
         specs.append(tf.TensorSpec(options.shape(path, known), network.input_dtype, path))
     structure = {key: _marked(entry) for key, entry in arguments.items()}
 
-    def call(flat: Tensors) -> object:
-        packed = keras.tree.pack_sequence_as(structure, list(flat))
-        return (
-            network(packed["input"], training=True)
-            if one is not None
-            else network(**packed, training=True)
-        )
+    def packed(flat: Tensors) -> Any:
+        found = keras.tree.pack_sequence_as(structure, list(flat))
+        return found if one is None else found["input"]
 
-    return KerasInputs(specs, call, "the shapes of the call that built it")
+    def call(flat: Tensors) -> object:
+        given = packed(flat)
+        return network(**given, training=True) if one is None else network(given, training=True)
+
+    return KerasInputs(specs, packed, call, "the shapes of the call that built it")
+
+
+def _check_ids(network: keras.Model, name: str) -> None:
+    """Refuse token ids that come as short floats, the only type that is known (InputError)."""
+    import keras
+    import tensorflow as tf
+
+    layers = network._flatten_layers()
+    embeds = any(isinstance(layer, keras.layers.Embedding) for layer in layers)
+    if embeds and tf.as_dtype(network.input_dtype).size < 4:
+        raise InputError(
+            f"{name} does not say its inputs' types, and ids of an Embedding would be rounded to"
+            f" {network.input_dtype}; build it with keras.Input(..., dtype='int32')"
+        )
 
 
 def _named(shapes: Mapping[str, object]) -> dict[str, object]:

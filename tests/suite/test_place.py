@@ -263,7 +263,8 @@ def test_several_inputs_outputs_and_losses():
     network.save("listed.keras")
     graph = from_keras.capture_file("named.keras", Options()).graph
     said = "optimizer SGD and loss p: sparse_categorical_crossentropy, q: mse, as compiled"
-    assert graph.metadata["choices"] == ["inputs a (32, 4), b (32, 4)", said]
+    labels = "labels of the outputs p (32,), q (32, 1), in this order"
+    assert graph.metadata["choices"] == ["inputs a (32, 4), b (32, 4)", said, labels]
     labels = [n for n, t in zip(graph.op_names, graph.op_types, strict=True) if t == "Placeholder"]
     assert sorted(labels) == ["a", "b", "label_0", "label_1"]
     graph = from_keras.capture_file("listed.keras", Options()).graph

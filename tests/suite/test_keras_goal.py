@@ -1,0 +1,169 @@
+"""What a Keras model is trained for: its own rules, beside Keras' own training."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from suite.capture import from_keras
+from suite.capture.options import Options
+from suite.core.errors import InputError
+
+X = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
+Y = np.random.default_rng(1).normal(size=(8, 1)).astype(np.float32)
+
+
+class FourthPower(layers.Layer):
+    """Adds to the loss whatever the model is compiled with."""
+
+    def call(self, x):
+        self.add_loss(tf.reduce_mean(x**4))
+        return x
+
+
+class NearFirst(keras.Model):
+    """A loss of its own, of what the model was called on."""
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return tf.reduce_mean((x[:, :1] - y_pred) ** 2) + tf.reduce_mean(y)
+
+
+class Doubled(keras.Model):
+    """A step of its own."""
+
+    def train_step(self, data):
+        return super().train_step(data)
+
+
+def model(kind=keras.Model, last=None, **compiled):
+    """One and the same network each time: 5 numbers to 1."""
+    keras.utils.set_random_seed(5)
+    x = keras.Input((5,), batch_size=8, name="x")
+    y = layers.Dense(1, name="y")(layers.Dense(4, activation="relu")(x))
+    network = kind(x, last(y) if last else y)
+    if compiled:
+        network.compile(**compiled)
+    return network
+
+
+CASES = {
+    "what layers add alone": (
+        {"last": FourthPower(), "optimizer": "adam"},
+        "optimizer Adam, as compiled without a loss: what its layers add",
+        (X,),
+    ),
+    "what layers add beside a loss": (
+        {"last": FourthPower(), "optimizer": "sgd", "loss": "mae"},
+        "optimizer SGD and loss mae, as compiled",
+        (X, Y),
+    ),
+    "a loss of its own": (
+        {"kind": NearFirst, "optimizer": "adam"},
+        "optimizer Adam and compute_loss of its own, as compiled",
+        (X, Y),
+    ),
+    "a loss of its own in place of a compiled one": (
+        {"kind": NearFirst, "optimizer": "adam", "loss": "mse"},
+        "optimizer Adam and compute_loss of its own, as compiled",
+        (X, Y),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_steps_train_as_keras_trains(case):
+    how, said, data = CASES[case]
+    ours, theirs = model(**how), model(**how)
+    program = from_keras.capture_keras(ours, "net", Options())
+    assert program.graph.metadata["choices"][1] == said
+    tensors = [tf.constant(one) for one in data]
+    for _ in range(3):
+        expected = theirs.train_on_batch(X, Y, return_dict=True)["loss"]
+        assert float(program.function(*tensors)) == pytest.approx(float(expected), rel=1e-5)
+    for one, other in zip(ours.get_weights(), theirs.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_a_compiled_optimizer_is_taken_without_any_loss():
+    program = from_keras.capture_keras(model(optimizer="adam"), "net", Options())
+    said = "optimizer Adam, as compiled without a loss: the sum of the outputs' mean squares"
+    assert program.graph.metadata["choices"][1] == said
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"kind": Doubled, "optimizer": "sgd", "loss": "mse"}, "net has a train_step of its own"),
+        ({"kind": Doubled}, "net has a train_step of its own"),
+        (
+            {"optimizer": keras.optimizers.SGD(gradient_accumulation_steps=2), "loss": "mse"},
+            "work in some steps (gradient_accumulation_steps)",
+        ),
+        (
+            {
+                "optimizer": keras.optimizers.SGD(use_ema=True, ema_overwrite_frequency=2),
+                "loss": "mse",
+            },
+            "work in some steps (ema_overwrite_frequency)",
+        ),
+        (
+            {
+                "optimizer": keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD()),
+                "loss": "mse",
+            },
+            "optimizer scales the loss",
+        ),
+    ],
+)
+def test_what_would_be_trained_otherwise_is_refused(how, words):
+    with pytest.raises(InputError) as refusal:
+        from_keras.capture_keras(model(**how), "net", Options())
+    assert words in str(refusal.value)
+
+
+class Two(keras.Model):
+    """Two outputs, whose names are not in the order of the alphabet."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = layers.Dense(4), layers.Dense(3)
+
+    def call(self, x):
+        return {"z": self.one(x), "a": self.other(x)}
+
+
+def test_labels_are_in_the_order_that_is_told():
+    sparse = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    keras.utils.set_random_seed(5)
+    ours = Two()
+    ours.compile("sgd", {"z": "mse", "a": sparse})
+    ours(X)
+    program = from_keras.capture_keras(ours, "net", Options())
+    said = "labels of the outputs a (8,), z (8, 4), in this order"
+    assert program.graph.metadata["choices"][-1] == said
+    classes, targets = np.arange(8, dtype=np.int32) % 3, np.tile(Y, (1, 4))
+    labels = {"z": targets, "a": classes}
+    expected = float(ours.test_on_batch(X, labels, return_dict=True)["loss"])
+    given = (tf.constant(one) for one in (X, classes, targets))
+    assert float(program.function(*given)) == pytest.approx(expected, rel=1e-5)
+
+
+class Tokens(keras.Model):
+    """Token ids, of which a subclassed model says nothing."""
+
+    def __init__(self, policy):
+        super().__init__(dtype=policy)
+        self.embed, self.out = layers.Embedding(5000, 4, dtype=policy), layers.Dense(1)
+
+    def call(self, ids):
+        return self.out(tf.reduce_mean(self.embed(ids), 1))
+
+
+def test_ids_that_would_be_rounded_are_refused():
+    exact, rounded = Tokens("float32"), Tokens("mixed_bfloat16")
+    for network in (exact, rounded):
+        network(np.zeros((8, 6), np.int32))
+    assert from_keras.capture_keras(exact, "net", Options()).graph.n_ops
+    with pytest.raises(InputError, match="ids of an Embedding would be rounded to bfloat16"):
+        from_keras.capture_keras(rounded, "net", Options())
