@@ -210,11 +210,11 @@ def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> N
 
 def _take_default(arguments: argparse.Namespace) -> None:
     """Search for SECONDS where neither a placer nor a budget is named; InputError if unclear."""
-    given = {"set": arguments.set, "judge": arguments.judge, "policy": arguments.policy}
-    for name, value in given.items():
+    if arguments.policy is not None:
+        raise InputError("--policy goes with a placer that learns; add --placer NAME")
+    for name, value in {"set": arguments.set, "judge": arguments.judge}.items():
         if value:
-            some = "one that learns" if name == "policy" else SEARCH
-            raise InputError(f"--{name} goes with a placer; add --placer {some}")
+            raise InputError(f"--{name} goes with a placer; add --placer {SEARCH}")
     if arguments.measure_top is not None:
         raise InputError(f"--measure-top goes with a placer; add --placer {SEARCH}")
     arguments.placer = SEARCH

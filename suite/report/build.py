@@ -190,7 +190,7 @@ def write_reports(
 
         written.append(write_page(reports / PAGE, tables, records, published, results))
     left = _left(reports, {*built, *plots, *failed}, written)
-    alone = "" if tables or only else ", ".join(sorted(set(records["grid"])))
+    alone = "" if tables or failed or only else ", ".join(sorted(set(records["grid"])))
     return Report(tables, tuple(written), tuple(without), undrawn, failed, left, alone)
 
 

@@ -260,7 +260,7 @@ def assert_refused(arguments, words, capsys):
         ("place g.json --machine k40 --set k=1", "--set goes with a placer; add --placer"),
         (
             "place g.json --policy p.npz",
-            "--policy goes with a placer; add --placer one that learns",
+            "--policy goes with a placer that learns; add --placer NAME",
         ),
         (
             "place --graph g.json --machine k40 --batch 4",
