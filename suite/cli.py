@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from suite.commands._common import check_written
+from suite.commands._checks import check_written
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 
 COMMANDS = (

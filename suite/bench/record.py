@@ -23,6 +23,12 @@ Record = dict[str, Any]
 """The fields are listed in docs/formats.md."""
 
 
+def check_results(results: Path) -> None:
+    """Raise InputError where there is no such folder."""
+    if not results.is_dir():
+        raise InputError(f"{results} is no folder; give a results folder, as bench --output does")
+
+
 def records_below(results: Path) -> list[Path]:
     """The record given, or all those somewhere below a folder, sorted."""
     return [results] if results.is_file() else sorted(results.rglob("seed*.json"))

@@ -88,27 +88,6 @@ def new_file(text: str) -> Path:
     return Path(text)
 
 
-WRITTEN = ("output", "trace", "workload")
-"""Arguments that name what a command writes."""
-
-
-def check_written(arguments: argparse.Namespace) -> None:
-    """Raise InputError where a command would write over a file that it reads, or one twice."""
-    given = {name: value for name, value in vars(arguments).items() if name != "command"}
-    paths = {name: _paths(value) for name, value in given.items()}
-    for name in WRITTEN:
-        for other, those in paths.items():
-            for path in paths.get(name, []) if other != name else []:
-                if path in those and (other in WRITTEN or path.is_file()):
-                    word = "MODEL" if other == "model" else f"--{other}"
-                    raise InputError(f"--{name} and {word} are both {given[name]}; give two files")
-
-
-def _paths(value: object) -> list[Path]:
-    several = value if isinstance(value, list) else [value]
-    return [Path(one).absolute().resolve() for one in several if isinstance(one, str | Path)]
-
-
 def duration(text: str) -> float:
     """Read a number of seconds > 0 from the command line."""
     try:

@@ -26,12 +26,12 @@ def prepared(jobs: list[Job], results: Path, workers: int, here: bool) -> Iterat
 
     todo = missing([job.cell.task for job in jobs if job.graph_file is None])
     waiting = [job for job in jobs if not job.cell.path(results).exists()]
-    kinds = needed(waiting) if here else []
-    start = time.monotonic()
-    if kinds and not workers:
-        # This process is to do everything itself.
+    lacking = needed(waiting) if here else []
+    if lacking and not workers:
         _say("compiling as cells need it (once; a minute or two)")
-        kinds = []
+    # Without workers this process is to do everything itself.
+    kinds = lacking if workers else []
+    start = time.monotonic()
     if todo:
         also = " and compiling" if kinds else ""
         _say(f"capturing {', '.join(todo)} from TensorFlow{also} (once; minutes)")

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from suite.commands._checks import refuse
 from suite.commands._common import Subparsers, command, positive
-from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.gate.rule import Rule
@@ -51,10 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.report.gate_summary import summary
 
     rule = Rule(arguments.tolerance)
-    for name in ("commit", "rounds"):
-        if arguments.interleave is None and getattr(arguments, name) is not None:
-            raise InputError(f"--{name} goes with --interleave BENCH; add it")
     if arguments.interleave is None:
+        refuse(arguments, ("commit", "rounds"), "goes with --interleave BENCH; add it")
         verdicts = rule.compare(read_runs(arguments.base), read_runs(arguments.head))
     else:
         verdicts = _in_turn(arguments, rule)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from suite.commands._checks import refuse
 from suite.commands._common import (
     MODELS,
     Subparsers,
@@ -64,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.workload is not None:
         return _write_workload(arguments)
-    for name in ("inference", "cpus", "gpus", "machine"):
-        if getattr(arguments, name) not in (None, False):
-            raise InputError(f"--{name} goes with --workload FILE; add it")
+    refuse(arguments, ("inference", "cpus", "gpus", "machine"), "goes with --workload FILE; add it")
     loaded = model_of(arguments)
     if arguments.output is not None:
         write_graph(loaded.graph, arguments.output)

@@ -20,6 +20,7 @@ from suite.commands._answers import (
     measured_step,
     measured_text,
 )
+from suite.commands._checks import refuse
 from suite.commands._common import (
     MODELS,
     Subparsers,
@@ -210,13 +211,9 @@ def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> N
 
 def _take_default(arguments: argparse.Namespace) -> None:
     """Search for SECONDS where neither a placer nor a budget is named; InputError if unclear."""
-    if arguments.policy is not None:
-        raise InputError("--policy goes with a placer that learns; add --placer NAME")
-    for name, value in {"set": arguments.set, "judge": arguments.judge}.items():
-        if value:
-            raise InputError(f"--{name} goes with a placer; add --placer {SEARCH}")
-    if arguments.measure_top is not None:
-        raise InputError(f"--measure-top goes with a placer; add --placer {SEARCH}")
+    refuse(arguments, ("policy",), "goes with a placer that learns; add --placer NAME")
+    why = f"goes with a placer; add --placer {SEARCH}"
+    refuse(arguments, ("set", "judge", "measure_top"), why)
     arguments.placer = SEARCH
     if arguments.seconds is None and arguments.evaluations is None:
         arguments.seconds = SECONDS

@@ -42,9 +42,9 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the reports, say what is missing, print the tables, and compare."""
+    from suite.bench.record import check_results
     from suite.bench.reference import compare_with_reference
     from suite.report.build import write_reports
-    from suite.report.load_records import check_results
 
     if arguments.compare is not None:
         check_results(arguments.compare)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from suite.commands._checks import refuse
 from suite.commands._common import (
     MODELS,
     Subparsers,
@@ -59,9 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.placement is None) == (arguments.placer is None):
         raise InputError("give one of --placement FILE and --placer NAME")
     if arguments.placement is not None:
-        for name in ("set", "evaluations", "seconds"):
-            if getattr(arguments, name):
-                raise InputError(f"--{name} is for a placer; leave it out, or give --placer NAME")
+        why = "is for a placer; leave it out, or give --placer NAME"
+        refuse(arguments, ("set", "evaluations", "seconds"), why)
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.json_file import write_json
     from suite.simulator.judges import own_semantics

@@ -13,6 +13,7 @@ from suite.core.judged_machine import JudgedMachine
 from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Machine
 from suite.core.paths import MACHINES, cache_folder
 from suite.core.units import parse_bytes
+from suite.formats.schema import check_fields
 
 PARTS = ("devices", "overheads", "efficiencies", "links")
 ORIGINS = ("data sheet", "fitted", "measured", "assumed")
@@ -78,8 +79,7 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
     for key in table.keys() - known:
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
     _origin(table, where)
-    for key in ("name", "source", "op_times", "dispatch", "semantics", "backend"):
-        _text(table, key, where)
+    _check_texts(table, ("name", "source", "op_times", "dispatch", "semantics", "backend"), where)
     entries = [one for d in _tables(table, "device", where) for one in each_device(d, where)]
     devices = tuple(_device(entry, where) for entry in entries)
     links = tuple(_link(k, where) for k in _tables(table, "link", where))
@@ -138,9 +138,9 @@ def _positive(table: Mapping[str, object], key: str, where: str, *, zero: bool =
     raise InputError(f"{where}: {key} is {table[key]!r}; give a number {'>=' if zero else '>'} 0")
 
 
-def _text(table: Mapping[str, object], key: str, where: str) -> None:
-    if not isinstance(table.get(key, ""), str):
-        raise InputError(f"{where}: {key} is {table[key]!r}; write text, in quotation marks")
+def _check_texts(table: Mapping[str, object], keys: tuple[str, ...], where: str) -> None:
+    given = {key: table[key] for key in keys if key in table}
+    check_fields(given, dict.fromkeys(keys, (str,)), (), where)
 
 
 def _yes_or_no(table: Mapping[str, object], key: str, where: str) -> bool:
@@ -188,8 +188,7 @@ def _device(table: Mapping[str, object], where: str) -> Device:
         if key not in table:
             raise InputError(f"{where}: device {table.get('name', '?')} has no {key}; add it")
     here = f"{where}: device {table['name']}"
-    _text(table, "name", where)
-    _text(table, "kind", here)
+    _check_texts(table, ("name", "kind"), here)
     kind, memory = str(table["kind"]), table["memory"]
     if kind not in KINDS and kind.lower() in KINDS:
         raise InputError(f"{here}: kind is {kind!r}; write {kind.lower()!r}")

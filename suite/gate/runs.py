@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from suite.bench.cell import Cell
-from suite.bench.record import RECORDS, Record, read_record
+from suite.bench.record import RECORDS, Record, check_results, read_record
 from suite.core.errors import InputError
 
 Runs = dict[Cell, dict[int, Record]]
@@ -23,8 +23,7 @@ def read_runs(results: Path) -> Runs:
 
     InputError when there is no such folder, or when a file in it is not a whole record.
     """
-    if not results.is_dir():
-        raise InputError(f"{results} is no folder; give a results folder, as bench --output does")
+    check_results(results)
     runs: Runs = {}
     for number, folder in [(0, results), *_rounds(results)]:
         for path in sorted(folder.glob(RECORDS)):

@@ -84,8 +84,8 @@ def reachable(rows: pd.DataFrame) -> float:
     is true, sqrt(2 r / (1 + r)) (Spearman 1910; Brown 1910). NaN unless all that were measured had
     two rounds, for fewer than three placements, or where r is below zero.
     """
-    kept = valid(rows).dropna(subset=["first_round", "second_round"])
-    if len(kept) < len(valid(rows)):
+    kept = valid(rows)
+    if kept[["first_round", "second_round"]].isna().any(axis=None):
         return np.nan
     agree = spearman(*(kept[c].to_numpy(np.float64) for c in ("first_round", "second_round")))
     return sqrt(2 * agree / (1 + agree)) if agree >= 0 else np.nan

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from suite.bench.record import RECORDS, read_record
+from suite.bench.record import RECORDS, check_results, read_record
 from suite.core.errors import InputError
 from suite.core.paths import published_folder
 
@@ -50,12 +50,6 @@ def load_records(results: Path) -> pd.DataFrame:
     rows = [_row(path) for path in sorted(results.glob(RECORDS))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])
     return frame.sort_values(list(CELL), ignore_index=True)
-
-
-def check_results(results: Path) -> None:
-    """Raise InputError where there is no such folder."""
-    if not results.is_dir():
-        raise InputError(f"{results} is no folder; give a results folder, as bench --output does")
 
 
 def _row(path: Path) -> dict[str, Any]:

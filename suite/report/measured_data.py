@@ -15,6 +15,7 @@ from suite.bench.cell import SIMULATOR, Cell
 from suite.bench.grid import known_grids, planned_cells
 from suite.core.statistics import Agreement
 from suite.formats.machine_toml import known_machines, load_machine
+from suite.formats.measured_costs import machine_of_records
 from suite.report import fidelity_data
 from suite.report.fidelity_data import fullest_peaks, measured_seconds
 
@@ -114,7 +115,7 @@ def _gpus(name: str, record: Path) -> float:
 
     Infinite where it is not known: then all that was planned was to be run.
     """
-    beside = record.parents[3] / "machine.toml"
-    if not beside.exists() and name not in known_machines():
+    kept = machine_of_records(record.parents[3], name)
+    if kept == name and name not in known_machines():
         return inf
-    return len(load_machine(beside if beside.exists() else name).gpus)
+    return len(load_machine(kept).gpus)

@@ -269,6 +269,7 @@ def assert_refused(arguments, words, capsys):
         ("simulate g.json --placement p.json --set k=3", "--set is for a placer; leave it out"),
         ("simulate g.json --placement p.json --seconds 3", "--seconds is for a placer; leave"),
         ("graph g.json --machine nope", "--machine goes with --workload FILE; add it"),
+        ("graph g.json --cpus 0", "--cpus goes with --workload FILE; add it"),
         ("graph g.json --gpus 77", "--gpus goes with --workload FILE; add it"),
         ("workload w.json --calls 0", "argument --calls: '0' is no whole number >= 1"),
         ("gate a b --commit HEAD", "--commit goes with --interleave BENCH; add it"),

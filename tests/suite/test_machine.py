@@ -153,7 +153,7 @@ def test_the_way_between_host_and_gpus_of_h100_8_is_the_one_that_was_measured():
             {"device": [{"name": "a", "kind": "CPU", **DEVICE}]},
             "device a: kind is 'CPU'; write 'cpu'",
         ),
-        ({"device": [{"name": "a", "kind": 3, **DEVICE}]}, "device a: kind is 3; write text"),
+        ({"device": [{"name": "a", "kind": 3, **DEVICE}]}, "device a: kind is 3; give text"),
         (
             {"device": [{"name": "a", "kind": "cpu", **DEVICE, "memory": "16"}]},
             'device a: memory is .16.; add a unit, such as "16 GB"',
@@ -183,7 +183,7 @@ def test_the_way_between_host_and_gpus_of_h100_8_is_the_one_that_was_measured():
             {"efficiency": {"gpu": {"matmul": {"compute": 0.6, "memory": 0.8, "compte": 1}}}},
             "efficiency.gpu.matmul has a key 'compte'; it has compute and memory",
         ),
-        ({"op_times": 3}, "op_times is 3; write text"),
+        ({"op_times": 3}, "op_times is 3; give text"),
         ({"color": "red"}, "unknown key 'color'"),
         ({"origin": {"wires": "assumed"}}, "origin has no 'wires'; known: devices, overheads"),
         ({"origin": {"links": "guess"}}, "origin of links is 'guess'; one of data sheet, fitted"),
