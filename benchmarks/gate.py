@@ -27,25 +27,29 @@ DRIFT = 0.005
 """Standard deviation of the machine's speed from one run to the next, a random walk."""
 DISTURBED, DISTURBANCE = 0.02, 0.3
 """Share of runs that are disturbed, and by how much."""
-BETWEEN_JOBS = 0.15
+TWO_JOBS, BETWEEN_JOBS = "first all A, then all B", 0.15
+"""Instead of turns; by how much the machine's speed differs between the two."""
+SECOND = 0.05
+"""By how much the second run of a round is slower, whichever code it runs."""
 Draw = Callable[[np.random.Generator, float], tuple[Runs, Runs]]
 """Draws base and head, the head slower by a share."""
 
 
-def measured(rounds: int, noise: float, turns: bool = True) -> Draw:
-    """Rounds of one measured cell; without ``turns`` base and head are two jobs."""
+def measured(rounds: int, noise: float, turns: str = "ABBA", second_slower: float = 0.0) -> Draw:
+    """Rounds of one measured cell, of two runs each in the order ``turns``."""
     record = {"status": "ok", "backend": "session", "parameters": {}}
     cell = Cell("planted", "machine", 2, "task", "placer", 0)
+    order = "A" * rounds + "B" * rounds if turns == TWO_JOBS else turns * rounds
+    base = np.array([side == "A" for side in order[: 2 * rounds]])
 
     def draw(rng: np.random.Generator, slower: float) -> tuple[Runs, Runs]:
-        drift = np.exp(np.cumsum(rng.normal(0, DRIFT, 2 * rounds)))
-        level = (
-            drift if turns else drift * np.repeat(np.exp(rng.normal(0, BETWEEN_JOBS, 2)), rounds)
-        )
+        level = np.exp(np.cumsum(rng.normal(0, DRIFT, 2 * rounds)))
+        level[1::2] *= 1 + second_slower
+        if turns == TWO_JOBS:
+            level *= np.repeat(np.exp(rng.normal(0, BETWEEN_JOBS, 2)), rounds)
         steps = level[:, None] * np.exp(rng.normal(0, noise, (2 * rounds, STEPS)))
         times = np.median(steps, axis=1) * (1 + DISTURBANCE * (rng.random(2 * rounds) < DISTURBED))
-        base, head = (times[::2], times[1::2]) if turns else (times[:rounds], times[rounds:])
-        return runs(base), runs(head * (1 + slower))
+        return runs(times[base]), runs(times[~base] * (1 + slower))
 
     def runs(times: Floats) -> Runs:
         return {cell: {i: record | {"step_time": float(t)} for i, t in enumerate(times)}}
@@ -125,7 +129,13 @@ def main(repeats: int) -> None:
         for noise in (0.01, 0.03, 0.08)
         for rounds in (5, 7, 11)
     }
-    draws["measured, 7 rounds, noise 3%, two jobs"] = measured(7, 0.03, turns=False)
+    draws["measured, 7 rounds, noise 3%, two jobs"] = measured(7, 0.03, TWO_JOBS)
+    draws |= {
+        f"measured, 7 rounds, noise 3%, second run {SECOND:.0%} slower, {turns}": measured(
+            7, 0.03, turns, SECOND
+        )
+        for turns in ("ABAB", "ABBA")
+    }
     draws |= {f"learned, {n} seeds": learned(n, spreads) for n in (3, 5, 10)}
     quiet = spreads[spreads < 0.025]
     draws |= {f"learned, {n} seeds, spread < 2.5 %": learned(n, quiet) for n in (3, 5, 10)}

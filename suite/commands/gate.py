@@ -40,7 +40,7 @@ def add(parsers: Subparsers) -> None:
     turns = parser.add_argument_group("to measure both sides in turn first")
     turns.add_argument("--interleave", metavar="BENCH", help="arguments of placebench bench")
     turns.add_argument("--commit", help=f"the base: commit or checkout ({BASE})")
-    turns.add_argument("--rounds", type=positive, help=f"A B A B ...: of each side ({ROUNDS})")
+    turns.add_argument("--rounds", type=positive, help=f"A B B A ...: of each side ({ROUNDS})")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Runs the bench command of two checkouts in turn, A B A B, on one machine in one job."""
+"""Runs the bench command of two checkouts in turn, A B B A, on one machine in one job."""
 
 from __future__ import annotations
 
@@ -60,6 +60,9 @@ def _git(trouble: str, *arguments: str) -> None:
 def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
     """Run ``placebench bench BENCH`` of each side in turn, ``rounds`` times.
 
+    Every other round begins with the other side: of two runs of one code, the second may be the
+    faster one, since the first has warmed up the machine.
+
     InputError when a results folder is not empty, since records of another run would be kept, and
     when bench refuses its arguments.
     """
@@ -67,7 +70,7 @@ def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
         if side.results.exists() and any(side.results.glob("round*")):
             raise InputError(f"{side.results} holds rounds already; remove it or name another")
     for number in range(rounds):
-        for side in sides:
+        for side in sides if number % 2 == 0 else reversed(sides):
             _bench(side, bench, number)
 
 

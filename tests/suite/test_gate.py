@@ -279,7 +279,7 @@ def test_two_checkouts_are_run_in_turn(slower_checkout, tmp_path):
     assert done.returncode == GREEN, done.stderr
     assert "1 faster" in done.stdout
     order = [line.split(": ")[1] for line in done.stderr.splitlines() if line.startswith("round")]
-    assert order == [str(slower_checkout), str(ROOT)] * 2
+    assert order == [str(slower_checkout), str(ROOT), str(ROOT), str(slower_checkout)]
     assert len(list(tmp_path.rglob("round1/g/**/seed0.json"))) == 2
 
     again = placebench("gate", *folders, *run)
