@@ -127,12 +127,12 @@ def main(repeats: int) -> None:
     draws |= {
         f"measured, {rounds} rounds, noise {noise:.0%}": measured(rounds, noise)
         for noise in (0.01, 0.03, 0.08)
-        for rounds in (5, 7, 11)
+        for rounds in (5, 7, 9, 11)
     }
-    draws["measured, 7 rounds, noise 3%, two jobs"] = measured(7, 0.03, TWO_JOBS)
+    draws["measured, 9 rounds, noise 3%, two jobs"] = measured(9, 0.03, TWO_JOBS)
     draws |= {
-        f"measured, 7 rounds, noise 3%, second run {SECOND:.0%} slower, {turns}": measured(
-            7, 0.03, turns, SECOND
+        f"measured, 9 rounds, noise 3%, second run {SECOND:.0%} slower, {turns}": measured(
+            9, 0.03, turns, SECOND
         )
         for turns in ("ABAB", "ABBA")
     }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from suite.gate.rule import Rule
     from suite.gate.verdict import Verdict
 
-BASE, ROUNDS = "HEAD~1", 7
+BASE, ROUNDS = "HEAD~1", 9
 """What is compared, and how often, where nothing else is asked for."""
 AGAIN = "again"
 """Where the second runs of slower measured cells go, below each results folder."""

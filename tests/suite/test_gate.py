@@ -13,6 +13,7 @@ import pytest
 from command_line import ROOT, placebench, write_grid
 
 from suite.cli import main
+from suite.commands.gate import ROUNDS
 from suite.core.statistics import ratio_interval
 from suite.gate.verdict import Verdict, confirmed, exit_code
 
@@ -179,6 +180,17 @@ DRIFTING = np.array([1.0, 1.3, 0.9, 1.2, 1.1, 0.8, 1.0])
 def test_rounds_are_compared_one_by_one(tmp_path, factor, code, capsys):
     planted_rounds(tmp_path / "base", DRIFTING)
     planted_rounds(tmp_path / "head", DRIFTING * factor * [1.002, 0.998, 1, 1, 1.001, 0.999, 1])
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == code
+
+
+@pytest.mark.parametrize("disturbed", ["base", "head"])
+@pytest.mark.parametrize(("factor", "code"), [(1.0, GREEN), (1.1, SLOWER)])
+def test_one_disturbed_run_decides_nothing(tmp_path, disturbed, factor, code, capsys):
+    """As many rounds as the gate runs where nothing is said bear one run that took 30 % longer."""
+    times = {"base": np.full(ROUNDS, 1.0), "head": np.full(ROUNDS, factor)}
+    times[disturbed][2] *= 1.3
+    for side, rounds in times.items():
+        planted_rounds(tmp_path / side, rounds)
     assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == code
 
 
