@@ -35,7 +35,7 @@ cpus = 2
 timeout = 60
 [[task]]
 name = "layers"
-graph = "layers.npz"
+graph = "{}"
 gpus = 0
 """
 
@@ -46,8 +46,13 @@ def prepare(folder: Path, placers: dict[str, int]) -> None:
     machines.mkdir(parents=True)
     (machines / "pair.toml").write_text(MACHINE)
     save_graph(layers(folder).graph, folder / "layers.npz")
+    write_grid(folder / "mine.toml", placers, "layers.npz")
+
+
+def write_grid(path: Path, placers: dict[str, int], graph: str) -> None:
+    """The grid of ``placers`` on the graph file."""
     tables = [f'[[placer]]\nname = "{name}"\nseeds = {n}\n' for name, n in placers.items()]
-    (folder / "mine.toml").write_text(_GRID + "".join(tables))
+    path.write_text(_GRID.format(graph) + "".join(tables))
 
 
 def run(folder: Path, *arguments: str):
@@ -57,8 +62,6 @@ def run(folder: Path, *arguments: str):
     return placebench(*arguments, env=os.environ | cache)
 
 
-def bench(folder: Path, *arguments: str):
+def bench(folder: Path, *arguments: str, grid: str = "mine.toml"):
     """Run the grid; records go to ``folder/r``."""
-    return run(
-        folder, "bench", str(folder / "mine.toml"), "--output", str(folder / "r"), *arguments
-    )
+    return run(folder, "bench", str(folder / grid), "--output", str(folder / "r"), *arguments)

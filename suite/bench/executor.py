@@ -22,8 +22,9 @@ from suite.bench.cell import Job
 from suite.bench.cell_files import Outlets
 from suite.bench.lock import HeldOpen
 from suite.bench.record import Record, read_record
-from suite.bench.worker import Answer, run_and_write, serve, write_failure
+from suite.bench.worker import Answer, Opening, run_and_write, serve, write_failure
 from suite.core.cores import Share, my_share
+from suite.core.errors import InputError
 from suite.core.processes import how_it_ended
 from suite.search.progress_log import Progress
 
@@ -39,28 +40,30 @@ def execute(
     workers: int,
     tell: Tell | None = None,
     lock: HeldOpen | None = None,
+    pool: Pool | None = None,
 ) -> Iterator[tuple[Job, Record]]:
     """Run jobs on ``workers`` processes and yield each with its record when done.
 
     The processes share the cores evenly. ``tell`` hears of searches that are under way, about once
-    a second from each. ``lock`` is held by the workers as well. With 0
-    workers the jobs run in this process, where a crash is fatal and time limits do not hold.
-    Closing the iterator, or an exception in the caller, stops the workers; so does the death of
-    this process. Raises OSError when a record cannot be written or no process be started.
+    a second from each. ``lock`` is held by the workers as well. ``pool`` has processes that have
+    been started, and is stopped with the others. With 0 workers the jobs run in this process, where
+    a crash is fatal and time limits do not hold. Closing the iterator, or an exception in the
+    caller, stops the workers; so does the death of this process. Raises OSError when a record
+    cannot be written or no process be started.
     """
     if workers == 0:
         for job in jobs:
             listener = partial(tell, job.cell.name) if tell else None
             yield job, run_and_write(job, outlets, my_share(), listener)
         return
-    pool = Pool(outlets, Share.of(min(workers, max(1, len(jobs)))), tell, lock)
+    pool = pool or Pool(outlets, Share.of(min(workers, max(1, len(jobs)))), lock)
     waiting = deque(jobs)
     try:
-        pool.start(min(workers, len(jobs)))
+        pool.start(min(workers, len(jobs)) - pool.idle)
         while waiting or pool.running:
             while waiting and pool.idle:
                 pool.assign(waiting.popleft())
-            yield from pool.collect()
+            yield from pool.collect(tell)
     finally:
         pool.stop()
 
@@ -68,11 +71,9 @@ def execute(
 class Pool:
     """Worker processes, each with a job or idle."""
 
-    def __init__(
-        self, outlets: Outlets, share: Share, tell: Tell | None = None, lock: HeldOpen | None = None
-    ) -> None:
+    def __init__(self, outlets: Outlets, share: Share, lock: HeldOpen | None = None) -> None:
         """Start nothing yet; each process will keep to ``share``."""
-        self._given = outlets, share, tell, lock
+        self._given = outlets, share, lock
         self._workers: list[_Worker] = []
 
     def start(self, count: int) -> None:
@@ -90,36 +91,46 @@ class Pool:
         """How many processes have no job."""
         return sum(worker.job is None for worker in self._workers)
 
+    def open(self, job: Job) -> None:
+        """Start a process, and in it the backend of ``job``, which the first jobs find open there.
+
+        InputError where this host cannot be the job's machine.
+        """
+        self.start(1)
+        self._workers[-1].open(job)
+
     def assign(self, job: Job) -> None:
         """Give a job to an idle process, of which there must be one."""
         next(worker for worker in self._workers if worker.job is None).assign(job)
 
-    def collect(self, seconds: float = 3600.0) -> Iterator[tuple[Job, Record]]:
-        """Wait until something happens, so long at most, and yield the jobs that ended."""
+    def collect(
+        self, tell: Tell | None = None, seconds: float = 3600.0
+    ) -> Iterator[tuple[Job, Record]]:
+        """Wait until something happens, so long at most, and yield the jobs that ended.
+
+        ``tell`` hears of the searches of the others.
+        """
         busy = [worker for worker in self._workers if worker.job]
         deadline = min((worker.deadline for worker in busy), default=float("inf"))
         wait([w.pipe for w in busy], timeout=max(0.0, min(deadline - time.monotonic(), seconds)))
         for worker in busy:
-            job, record = worker.job, worker.outcome()
+            job, record = worker.job, worker.outcome(tell)
             if record is not None and job is not None:
                 worker.job = None
                 yield job, record
 
     def stop(self) -> None:
         """End the processes and whatever they started."""
-        for worker in self._workers:
-            worker.stop()
+        while self._workers:
+            self._workers.pop().stop()
 
 
 class _Worker:
     """One child process and what it is doing."""
 
-    def __init__(
-        self, outlets: Outlets, share: Share, tell: Tell | None, lock: HeldOpen | None
-    ) -> None:
+    def __init__(self, outlets: Outlets, share: Share, lock: HeldOpen | None) -> None:
         self.outlets = outlets
         self.share = share
-        self.tell = tell
         self.lock = lock
         self.job: Job | None = None
         self.deadline = float("inf")
@@ -138,6 +149,18 @@ class _Worker:
         finally:
             child.close()
 
+    def open(self, job: Job) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.pipe.send(Opening(job))
+        try:
+            error: InputError | None = self.pipe.recv()
+        except (EOFError, ConnectionResetError):  # it died; the job will, too, and have a record
+            self.stop()
+            self._start()
+            return
+        if error is not None:
+            raise error
+
     def assign(self, job: Job) -> None:
         """Start a job. What its search has spent before, in a run that was stopped, counts."""
         if not self.process.is_alive():
@@ -151,11 +174,11 @@ class _Worker:
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(job)
 
-    def outcome(self) -> Record | None:
+    def outcome(self, tell: Tell | None) -> Record | None:
         """The record of the finished job, also where the process died or is out of time."""
         assert self.job is not None
         try:
-            record = self._answer(self.job)
+            record = self._answer(self.job, tell)
             if record is not None or time.monotonic() < self.deadline:
                 return record
             status, reason = "timeout", f"no answer after {self.job.limit:g} seconds"
@@ -170,7 +193,7 @@ class _Worker:
         self._start()
         return record
 
-    def _answer(self, job: Job) -> Record | None:
+    def _answer(self, job: Job, tell: Tell | None) -> Record | None:
         """The record that the worker has sent, if any; what its search tells goes to ``tell``."""
         while self.pipe.poll():
             answer: Answer = self.pipe.recv()
@@ -178,8 +201,8 @@ class _Worker:
                 raise answer
             if not isinstance(answer, Progress):
                 return answer
-            if self.tell is not None:
-                self.tell(job.cell.name, answer)
+            if tell is not None:
+                tell(job.cell.name, answer)
         return None
 
     def _written(self, job: Job) -> Record | None:

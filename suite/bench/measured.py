@@ -27,7 +27,7 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
     Raises InputError where this host cannot be the cell's machine.
     """
     timing = Timing() if job.timeout is None else Timing(timeout=job.timeout)
-    result = _backend(job).measure(_step(job, problem), np.asarray(placement.devices), timing)
+    result = backend_of(job).measure(_step(job, problem), np.asarray(placement.devices), timing)
     names = [device.name for device in problem.machine.devices]
     peaks = zip(names, result.peak_memory or (None,) * len(names), strict=True)
     kept = ("step_time", "peak_memory", "busy", "moved", "oom")
@@ -65,16 +65,17 @@ def fastest(
     settings = job.measure_top
     assert settings is not None
     asked = candidates(problem, answer, best)
-    found = measure(asked, _backend(job), _step(job, problem), settings, job.timeout)
+    found = measure(asked, backend_of(job), _step(job, problem), settings, job.timeout)
     return found.placement, found.as_record()
 
 
 def real_judge(job: Job, problem: Problem, simulator: AnySimulator) -> RealJudge:
     """What judges a job's search by real runs; InputError where this host is not the machine."""
-    return RealJudge(simulator, _backend(job), _step(job, problem), timing_within(job.timeout))
+    return RealJudge(simulator, backend_of(job), _step(job, problem), timing_within(job.timeout))
 
 
-def _backend(job: Job) -> Backend:
+def backend_of(job: Job) -> Backend:
+    """The backend of a job, kept open; InputError where this host cannot be its machine."""
     cell = job.cell
     return open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
 

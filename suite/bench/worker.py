@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from suite.bench.cell import Job
 from suite.bench.cell_files import Outlets
@@ -25,8 +25,20 @@ Answer: TypeAlias = Record | OSError | Progress
 """What a worker sends: a finished record, why it cannot write one, or where its search is."""
 
 
+class Opening(NamedTuple):
+    """What a worker is sent before its first job: to start the backend on which that is to run.
+
+    It answers None, or the InputError where this host cannot be the job's machine.
+    """
+
+    job: Job
+
+
 def serve(
-    pipe: Connection[Answer, Job], outlets: Outlets, share: Share, lock: HeldOpen | None
+    pipe: Connection[Answer | InputError | None, Job | Opening],
+    outlets: Outlets,
+    share: Share,
+    lock: HeldOpen | None,
 ) -> None:
     """A worker's life. Its copy of ``lock`` keeps the results folder locked until it is gone."""
     live_with_parent()
@@ -36,15 +48,29 @@ def serve(
     allow_traces()
     while True:
         try:
-            job = pipe.recv()
+            asked = pipe.recv()
         except EOFError:
             return
-        answer: Answer
+        answer: Answer | InputError | None
         try:
-            answer = run_and_write(job, outlets, share, _Reporter(pipe))
+            if isinstance(asked, Opening):
+                answer = _opened(asked.job)
+            else:
+                answer = run_and_write(asked, outlets, share, _Reporter(pipe))
         except OSError as error:
             answer = error
         pipe.send(answer)
+
+
+def _opened(job: Job) -> InputError | None:
+    """Start the backend of a job, which stays open; what is wrong with this host, if anything."""
+    from suite.bench.measured import backend_of
+
+    try:
+        backend_of(job)
+    except InputError as error:
+        return error
+    return None
 
 
 def run_and_write(job: Job, outlets: Outlets, share: Share, listener: Listener | None) -> Record:
@@ -103,7 +129,7 @@ def _header(job: Job) -> Record:
 class _Reporter:
     """Sends where a search is, at most once a second."""
 
-    def __init__(self, pipe: Connection[Answer, Job]) -> None:
+    def __init__(self, pipe: Connection[Answer | InputError | None, Job | Opening]) -> None:
         self.pipe = pipe
         self.sent = 0.0
 

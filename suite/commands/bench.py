@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from suite.bench.record import Record
     from suite.commands._display import Display
 
-    Runner: TypeAlias = Callable[[list[Job], Outlets, Display], Iterator[tuple[Job, Record]]]
+    Runner: TypeAlias = Callable[[list[Job], Display], Iterator[tuple[Job, Record]]]
+    Check: TypeAlias = Callable[[list[Job]], None]
 
 
 def add(parsers: Subparsers) -> None:
@@ -84,6 +85,7 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing; 1 when a cell ended in an error or a time-out."""
+    from suite.bench.cell_files import Outlets
     from suite.bench.grid import run_for_real
     from suite.bench.lock import locked
     from suite.core.cores import cores
@@ -107,62 +109,81 @@ def run(arguments: argparse.Namespace) -> int:
     )
     workers = cores() if arguments.workers is None else arguments.workers
     if real:  # what else runs here would be measured, too
-        _check_host(jobs[0])
         workers = 1
-    with locked(arguments.output) as lock, _runner(arguments, workers, lock) as runner:
+    outlets = Outlets(arguments.output, arguments.tensorboard, arguments.checkpoint)
+    with locked(arguments.output) as lock, _runner(arguments, outlets, workers, lock) as runs:
         remove_parts(arguments.output)
-        statuses = _run(grid.name, jobs, workers, arguments, runner)
+        statuses = _run(grid.name, jobs, workers, arguments, outlets, *runs)
     return 1 if statuses["error"] or statuses["timeout"] else 0
 
 
 @contextmanager
-def _runner(arguments: argparse.Namespace, workers: int, lock: HeldOpen) -> Iterator[Runner]:
-    """What runs jobs: processes of this host, or those of a cluster's nodes."""
-    if arguments.ray is None:
-        from suite.bench.executor import execute
+def _runner(
+    arguments: argparse.Namespace, outlets: Outlets, workers: int, lock: HeldOpen
+) -> Iterator[tuple[Runner, Check]]:
+    """What runs jobs: processes of this host, or those of a cluster's nodes.
 
-        yield lambda jobs, outlets, shown: execute(jobs, outlets, workers, shown.searching, lock)
+    And what raises InputError, before anything runs, where this host cannot be the machine of the
+    jobs that are to run for real: the process that will run them starts their backend, once.
+    """
+    if arguments.ray is not None:
+        from suite.bench.ray.execute import execute as execute_on_nodes
+        from suite.search.ray.cluster import connected
+
+        with connected(arguments.ray):
+            yield (
+                lambda jobs, shown: execute_on_nodes(
+                    jobs, outlets, arguments.workers, shown.searching, shown.say
+                ),
+                lambda _: None,
+            )
         return
-    from suite.bench.ray.execute import execute as execute_on_nodes
-    from suite.search.ray.cluster import connected
+    from suite.bench.executor import Pool, execute
+    from suite.core.cores import Share
 
-    with connected(arguments.ray):
-        yield lambda jobs, outlets, shown: execute_on_nodes(
-            jobs, outlets, arguments.workers, shown.searching, shown.say
+    pool = None if arguments.backend == "simulator" else Pool(outlets, Share.of(1), lock)
+
+    def check(jobs: list[Job]) -> None:
+        if pool is not None and jobs and not pool.idle:
+            pool.open(jobs[0])
+
+    try:
+        yield (
+            lambda jobs, shown: execute(jobs, outlets, workers, shown.searching, lock, pool),
+            check,
         )
+    finally:
+        if pool is not None:
+            pool.stop()
 
 
 def _run(
-    name: str, jobs: list[Job], workers: int, arguments: argparse.Namespace, runner: Runner
+    name: str,
+    jobs: list[Job],
+    workers: int,
+    arguments: argparse.Namespace,
+    outlets: Outlets,
+    run: Runner,
+    check: Check,
 ) -> Counter[str]:
     """Run the cells that are not finished; count all by status."""
-    from suite.bench.cell_files import Outlets
     from suite.commands._display import Display
 
-    outlets = Outlets(arguments.output, arguments.tensorboard, arguments.checkpoint)
     if outlets.board is not None:
         outlets.board.mkdir(parents=True, exist_ok=True)
+    check([job for job in jobs if not job.cell.path(outlets.results).exists()])
     with prepared(jobs, arguments.output, workers, here=arguments.ray is None):
         kept = [_finished(job, outlets, arguments.keep_code) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
     _say_plan(name, len(jobs), Counter(why for _, why in kept if why))
+    check(todo)
     with Display(len(todo)) as display:
-        for job, record in runner(todo, outlets, display):
+        for job, record in run(todo, display):
             statuses[record["status"]] += 1
             display.finished(job.cell.name, _line(job, record))
     _say_totals(name, statuses)
     return statuses
-
-
-def _check_host(job: Job) -> None:
-    """Raise InputError, before anything runs, where this host cannot be the grid's machine."""
-    from suite.execution.backends import make_backend
-    from suite.formats.machine_toml import load_machine
-
-    file = None if job.cluster_file is None else Path(job.cluster_file)
-    machine = load_machine(job.cell.machine).with_gpus(job.cell.gpus)
-    make_backend(job.backend, machine, file, expose=job.expose).close()
 
 
 def _finished(job: Job, outlets: Outlets, keep_code: bool) -> tuple[Record | None, str]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from small_grid import bench, prepare
+from small_grid import bench, prepare, write_grid
 
+FEW = "few/mine.toml"
 RUNS = {
-    "session": ("--backend", "session"),
-    "cluster": ("--backend", "cluster", "--expose", "--only", "metis"),
-    "declined": ("--backend", "cluster", "--expose", "--only", "gpu_only"),
+    "session": (("--backend", "session"), "mine.toml"),
+    "cluster": (("--backend", "cluster", "--expose"), FEW),
 }
+"""Arguments, and the file of the grid."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,10 @@ def ran_for_real(tmp_path_factory: pytest.TempPathFactory) -> RanForReal:
     """Run it; those who ask for it are of one xdist group, ``ran for real``."""
     folder, printed = tmp_path_factory.mktemp("measured"), {}
     prepare(folder, {"cpu_only": 1, "metis": 1, "random": 2, "m_topo": 1, "gpu_only": 1})
-    for name, arguments in RUNS.items():
-        done = bench(folder, *arguments)
+    (folder / FEW).parent.mkdir()
+    write_grid(folder / FEW, {"metis": 1, "gpu_only": 1}, "../layers.npz")
+    for name, (arguments, grid) in RUNS.items():
+        done = bench(folder, *arguments, grid=grid)
         assert done.returncode == 0, done.stderr
         printed[name] = done.stdout
     return RanForReal(folder, printed)

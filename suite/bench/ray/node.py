@@ -84,7 +84,7 @@ class Node:
         slots = settings.slots(cpus)
         board = self.folder / BOARD if settings.board else None
         self.outlets = Outlets(self.folder / RESULTS, board, settings.interval)
-        self.pool = Pool(self.outlets, Share(slots, max(1, cpus // slots)), self._hear)
+        self.pool = Pool(self.outlets, Share(slots, max(1, cpus // slots)))
         self.progress: dict[str, Progress] = {}
         self.sent: dict[str, int] = {}
         with compiling(needed([self._local(job) for job in settings.samples])):
@@ -108,7 +108,7 @@ class Node:
         until = time.monotonic() + PACE
         done: list[Done] = []
         while not done and (left := until - time.monotonic()) > 0:
-            for job, record in self.pool.collect(left):
+            for job, record in self.pool.collect(self._hear, left):
                 done.append(self._done(job, record))
         report = Report(tuple(done), self.progress, self._saved())
         self.progress = {}
