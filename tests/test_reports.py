@@ -8,15 +8,22 @@ import pytest
 
 from suite.bench.record import records_below
 from suite.formats.policy_file import PolicyFile
-from suite.report.build import build_table
+from suite.report.build import table_of
+from suite.report.load_records import load_published, load_records
 from suite.search.registry import modules
 
 ROOT = Path(__file__).parent.parent
 
 
+@cache
+def loaded():
+    """All records and all published figures."""
+    return load_records(ROOT / "results"), load_published()
+
+
 @pytest.mark.parametrize("name", modules("suite.report.tables"))
 def test_the_report_follows_from_the_records(name):
-    table = build_table(name, ROOT / "results")
+    table = table_of(name, *loaded())
     if not table.found:
         assert not list((ROOT / "reports").glob(f"{name}.*"))
         return

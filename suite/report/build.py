@@ -100,7 +100,7 @@ def build_table(name: str, results: Path) -> Table:
     InputError when there is no such table, its module fails, or a record is broken.
     """
     [known] = _named([name])
-    return _build(known, load_records(results), load_published())
+    return table_of(known, load_records(results), load_published())
 
 
 def _named(names: Sequence[str]) -> list[str]:
@@ -109,7 +109,11 @@ def _named(names: Sequence[str]) -> list[str]:
     return [lookup(known, name, "table") for name in names] or list(known)
 
 
-def _build(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table:
+def table_of(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table:
+    """Build one table from records and published figures (suite.report.load_records).
+
+    InputError when its module fails.
+    """
     table = _of(name, lambda module: module.table(records, published))
     if not isinstance(table, Table):
         found = type(table).__name__
@@ -159,7 +163,7 @@ def write_reports(
     if records.empty:
         raise InputError(f"{results} holds no records; run `placebench bench` or name another")
     failed: dict[str, str] = {}
-    built = _each(wanted, lambda name: _build(name, records, published), failed)
+    built = _each(wanted, lambda name: table_of(name, records, published), failed)
     tables = {name: table for name, table in built.items() if table.found}
     plots = _each(modules("suite.report.plots"), _plot, failed)
     plots = {name: plot for name, plot in plots.items() if set(wanted) & set(plot.TABLES)}
