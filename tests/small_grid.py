@@ -28,6 +28,8 @@ name = "pair"
 bandwidth = 1e9
 latency = 1e-4
 """
+FEW = "few/mine.toml"
+"""Beside the whole grid, one of its name with fewer placers."""
 _GRID = """
 machine = "pair"
 cpus = 2
@@ -55,13 +57,14 @@ def write_grid(path: Path, placers: dict[str, int], graph: str) -> None:
     path.write_text(_GRID.format(graph) + "".join(tables))
 
 
-def run(folder: Path, *arguments: str):
-    """Run placebench with the machine of ``folder``."""
+def run(folder: Path, *arguments: str, **options: object):
+    """Run placebench with the machine of ``folder``; ``options`` are those of subprocess.run."""
     path = os.pathsep.join(p for p in sys.path if p)
     cache = {"PYTHONPATH": path, "PLACEBENCH_CACHE": str(folder / "cache")}
-    return placebench(*arguments, env=os.environ | cache)
+    return placebench(*arguments, env=os.environ | cache, **options)
 
 
-def bench(folder: Path, *arguments: str, grid: str = "mine.toml"):
+def bench(folder: Path, *arguments: str, grid: str = "mine.toml", **options: object):
     """Run the grid; records go to ``folder/r``."""
-    return run(folder, "bench", str(folder / grid), "--output", str(folder / "r"), *arguments)
+    words = ["bench", str(folder / grid), "--output", str(folder / "r"), *arguments]
+    return run(folder, *words, **options)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from small_grid import bench, prepare, write_grid
+from small_grid import FEW, bench, prepare, write_grid
 
-FEW = "few/mine.toml"
 RUNS = {
     "session": (("--backend", "session"), "mine.toml"),
     "cluster": (("--backend", "cluster", "--expose"), FEW),

@@ -1,11 +1,12 @@
 """A grid run for real: records of their own, the simulation beside, nothing run twice."""
 
 import json
+import os
 import shutil
 from statistics import median
 
 import pytest
-from small_grid import MACHINE, bench, prepare, run
+from small_grid import FEW, MACHINE, bench, prepare, run
 
 pytestmark = pytest.mark.xdist_group("ran for real")
 
@@ -103,6 +104,23 @@ def test_a_grid_may_run_the_best_answers_before_it_records_one(tmp_path):
     assert "suite.execution.real_judge" in record["code"]["modules"]
     assert record["history"][-1][2] != record["simulated"]["step_time"]
     assert "0 to run" in bench(tmp_path, "--backend", "cluster", "--expose").stdout
+
+
+def test_a_host_need_not_be_the_machine_of_what_has_run(folder):
+    """The machine has two CPUs, one core each."""
+
+    def on_one_core():
+        alone = {"preexec_fn": lambda: os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])}
+        return bench(folder, "--backend", "cluster", "--expose", grid=FEW, **alone)
+
+    assert "2 finished, 0 to run" in on_one_core().stdout
+    (path,) = folder.glob("r/mine@cluster/*/*/*/metis/seed0.json")
+    path.unlink()
+    again = on_one_core()
+    assert again.returncode == 2
+    assert again.stderr.count("\n") == 1
+    assert "core" in again.stderr
+    assert not path.exists()
 
 
 def test_a_host_that_cannot_be_the_machine_is_said_at_once(folder):
