@@ -6,12 +6,12 @@ import argparse
 import importlib
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
 from suite.commands._checks import check_written
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
+from suite.core.one_line import warn_on_one_line
 
 COMMANDS = (
     *("bench", "report", "place", "train", "simulate", "run", "export", "graph", "workload"),
@@ -72,8 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run placebench; return the exit code. ``--help`` and wrong arguments leave at once."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     arguments = parser().parse_args(argv)
-    # On one line, without the line of code that it comes from.
-    warnings.formatwarning = lambda message, *_, **__: f"placebench: warning: {message}\n"
+    warn_on_one_line()
     try:
         check_written(arguments)
         code: int = importlib.import_module(f"suite.commands.{arguments.command}").run(arguments)

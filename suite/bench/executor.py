@@ -92,12 +92,14 @@ class Pool:
         return sum(worker.job is None for worker in self._workers)
 
     def open(self, job: Job) -> None:
-        """Start a process, and in it the backend of ``job``, which the first jobs find open there.
+        """Have the first process, which must be idle, open the backend of ``job``.
 
-        InputError where this host cannot be the job's machine.
+        Jobs on the same backend find it open there. InputError where this host cannot be the job's
+        machine, or the process dies of it.
         """
-        self.start(1)
-        self._workers[-1].open(job)
+        if not self._workers:
+            self.start(1)
+        self._workers[0].open(job)
 
     def assign(self, job: Job) -> None:
         """Give a job to an idle process, of which there must be one."""
@@ -153,11 +155,11 @@ class _Worker:
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(Opening(job))
         try:
-            error: InputError | None = self.pipe.recv()
-        except (EOFError, ConnectionResetError):  # it died; the job will, too, and have a record
-            self.stop()
-            self._start()
-            return
+            error: OSError | InputError | None = self.pipe.recv()
+        except (EOFError, ConnectionResetError):
+            self.process.join(10)
+            ended = how_it_ended(self.process.exitcode)
+            raise InputError(f"no backend opens here: the process that tried {ended}") from None
         if error is not None:
             raise error
 

@@ -18,6 +18,7 @@ from suite.bench.lock import HeldOpen
 from suite.bench.record import FORMAT, Record, write_record
 from suite.core.cores import Share, take_share
 from suite.core.errors import InputError
+from suite.core.one_line import warn_on_one_line
 from suite.core.quiet_tensorflow import allow_traces
 from suite.search.progress_log import Listener, Progress
 
@@ -28,7 +29,7 @@ Answer: TypeAlias = Record | OSError | Progress
 class Opening(NamedTuple):
     """What a worker is sent before its first job: to start the backend on which that is to run.
 
-    It answers None, or the InputError where this host cannot be the job's machine.
+    It answers None, or what is wrong: an InputError where this host cannot be the job's machine.
     """
 
     job: Job
@@ -45,6 +46,7 @@ def serve(
     if lock is not None:
         os.set_inheritable(lock.number, False)
     take_share(share)
+    warn_on_one_line()
     allow_traces()
     while True:
         try:

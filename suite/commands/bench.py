@@ -123,8 +123,8 @@ def _runner(
 ) -> Iterator[tuple[Runner, Check]]:
     """What runs jobs: processes of this host, or those of a cluster's nodes.
 
-    And what raises InputError, before anything runs, where this host cannot be the machine of the
-    jobs that are to run for real: the process that will run them starts their backend, once.
+    And what is asked before they run for real: it raises InputError where this host cannot be the
+    machine of the first of them, whose backend is then open in the process that will run it.
     """
     if arguments.ray is not None:
         from suite.bench.ray.execute import execute as execute_on_nodes
@@ -144,7 +144,7 @@ def _runner(
     pool = None if arguments.backend == "simulator" else Pool(outlets, Share.of(1), lock)
 
     def check(jobs: list[Job]) -> None:
-        if pool is not None and jobs and not pool.idle:
+        if pool is not None and jobs:
             pool.open(jobs[0])
 
     try:
@@ -169,9 +169,10 @@ def _run(
     """Run the cells that are not finished; count all by status."""
     from suite.commands._display import Display
 
+    # At once where it can be told; what else is to run is known when all graphs are there.
+    check([job for job in jobs if not job.cell.path(outlets.results).exists()])
     if outlets.board is not None:
         outlets.board.mkdir(parents=True, exist_ok=True)
-    check([job for job in jobs if not job.cell.path(outlets.results).exists()])
     with prepared(jobs, arguments.output, workers, here=arguments.ray is None):
         kept = [_finished(job, outlets, arguments.keep_code) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from suite.bench.record import RECORDS
 from suite.core.child_python import python_command
 from suite.core.errors import InputError
 from suite.core.paths import ROOT
@@ -60,14 +61,14 @@ def _git(trouble: str, *arguments: str) -> None:
 def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
     """Run ``placebench bench BENCH`` of each side in turn, ``rounds`` times.
 
-    Every other round begins with the other side: of two runs of one code, the second may be the
-    faster one, since the first has warmed up the machine.
+    Every other round begins with the other side: the second of two runs may be the faster one, or
+    the slower, whichever code it runs.
 
     InputError when a results folder is not empty, since records of another run would be kept, and
     when bench refuses its arguments.
     """
     for side in sides:
-        if side.results.exists() and any(side.results.glob("round*")):
+        if any(side.results.glob(f"round*/{RECORDS}")):
             raise InputError(f"{side.results} holds rounds already; remove it or name another")
     for number in range(rounds):
         for side in sides if number % 2 == 0 else reversed(sides):

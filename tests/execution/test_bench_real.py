@@ -115,12 +115,21 @@ def test_a_host_need_not_be_the_machine_of_what_has_run(folder):
 
     assert "2 finished, 0 to run" in on_one_core().stdout
     (path,) = folder.glob("r/mine@cluster/*/*/*/metis/seed0.json")
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"code": record["code"] | {"digest": "of other code"}}))
+    older = path.read_bytes()
+    refused(on_one_core())
+    assert path.read_bytes() == older
     path.unlink()
-    again = on_one_core()
-    assert again.returncode == 2
-    assert again.stderr.count("\n") == 1
-    assert "core" in again.stderr
+    refused(on_one_core())
     assert not path.exists()
+
+
+def refused(done):
+    """The one line says what is lacking."""
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "2 servers need a core each, this process may use 1" in done.stderr
 
 
 def test_a_host_that_cannot_be_the_machine_is_said_at_once(folder):

@@ -45,6 +45,8 @@ LEARNED = set(modules("planners"))
 BUDGET = 64
 MOST = 4
 """The largest count among the parameters that are tried: placements, updates, units, groups."""
+UPDATES = 3
+"""Of what learns: nothing is compiled here, so that each takes long."""
 
 
 class Killed(BaseException):
@@ -70,12 +72,12 @@ class CountingJudge:
         return self.simulator(devices)
 
 
-def small(name: str) -> Placer:
+def small(name: str, updates: int = UPDATES) -> Placer:
     """The placer with its defaults, but no count above MOST, so that its search takes seconds."""
     counts = {f.name: f.default for f in fields(placer_class(name)) if type(f.default) is int}
     smaller = {key: min(n, MOST) for key, n in counts.items()}
-    # An update takes long where nothing is compiled, and each epoch repeats one.
-    smaller |= {key: n for key, n in (("updates", 3), ("epochs", 1)) if key in smaller}
+    # Each epoch repeats an update.
+    smaller |= {key: n for key, n in (("updates", updates), ("epochs", 1)) if key in smaller}
     made: Placer = make_placer(name, smaller)
     return made
 
@@ -220,7 +222,7 @@ def test_a_search_that_was_killed_goes_on_bit_for_bit(name: str, tmp_path: Path)
         found = Search(problem, CountingJudge(problem, calls), 7, max_evaluations=BUDGET)
         found.saved = Checkpoint(tmp_path / folder / "checkpoint.npz", "six", interval=0)
         found.journal = Journal(tmp_path / folder / "log.csv")
-        return found, small(name).place(problem, found)
+        return found, small(name, updates=MOST).place(problem, found)
 
     try:
         whole, first = search("whole")

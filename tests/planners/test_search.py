@@ -75,12 +75,12 @@ def test_finds_the_optimum_within_400_placements_from_five_seeds(
 
 
 class Found(Exception):
-    """The optimum was judged: that a search returns the best of what it judged, one seed tells."""
+    """The optimum was judged. That a search returns the best of what it judged, one seed tells."""
 
 
 @dataclass
 class Stopping:
-    """A judge that raises Found when it meets a step as short as the optimum's."""
+    """A judge that raises Found when it meets the optimum's step time, and all fits in memory."""
 
     judge: Simulator
     optimum: Callable[[], float]
@@ -88,10 +88,15 @@ class Stopping:
     seconds: float | None = None
 
     def __call__(self, devices: NDArray[np.int32]) -> Scores:
+        return self.told(self.judge(devices))
+
+    def within(self, devices: NDArray[np.int32], seconds: NDArray[np.float64]) -> Scores:
+        return self.told(self.judge.within(devices, seconds))
+
+    def told(self, scores: Scores) -> Scores:
         if self.seconds is None:
             self.seconds = self.optimum()
-        scores = self.judge(devices)
-        if scores.step_time.min() <= self.seconds:
+        if ((scores.step_time == self.seconds) & ~scores.oom).any():
             raise Found
         return scores
 
