@@ -18,11 +18,23 @@ COMPILED_ALIKE = (
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one process run what needs the same kernels, lest two compile them at the same time."""
+    """Let one process run what needs the same kernels, lest two compile them at the same time.
+
+    And what shares a fixture of its file, lest two processes make it.
+    """
     for item in items:
-        grouped = item.get_closest_marker("xdist_group")
-        if not grouped and any(part in item.nodeid for part in COMPILED_ALIKE):
+        if item.get_closest_marker("xdist_group"):
+            continue
+        if any(part in item.nodeid for part in COMPILED_ALIKE):
             item.add_marker(pytest.mark.xdist_group("compiled alike"))
+        elif shares_a_fixture(item):
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+
+
+def shares_a_fixture(item: pytest.Item) -> bool:
+    """Whether a test asks for a fixture that is made once for its file."""
+    known = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]  # noqa: SLF001
+    return any(found[-1].scope == "module" for found in known.values())
 
 
 @pytest.fixture

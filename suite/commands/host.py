@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.commands._common import Subparsers, command, count, duration
-from suite.core.child_python import child_environment, python_command
+from suite.core.child_python import BLAS_THREADS, child_environment, python_command
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS, MACHINES
 
@@ -89,7 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         print(shlex.join(["placebench", *words]), flush=True)
         command_line = python_command("-m", "suite.cli", *words)
-        code = subprocess.run(command_line, env=child_environment(), check=False).returncode
+        # A step is a command as a user calls it: 0 threads are as many as there are cores.
+        environment = child_environment(**{BLAS_THREADS: os.environ.get(BLAS_THREADS, "0")})
+        code = subprocess.run(command_line, env=environment, check=False).returncode
         if code != 1 or words[0] not in ("bench", "fidelity"):
             if code:
                 return code

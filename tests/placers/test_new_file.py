@@ -47,4 +47,4 @@ def test_a_new_file_is_tested_and_one_that_prints_fails(tmp_path):
     said = re.findall(r"(PASSED|FAILED) \S+::(\w+)\[(made_up_\w+?)[-\]]", run.stdout)
     assert {name for status, _, name in said if status == "PASSED"} >= {"made_up_good"}, run.stdout
     failed = [(test, name) for status, test, name in said if status == "FAILED"]
-    assert failed == [("test_it_leaves_no_trace", "made_up_bad")]
+    assert failed == [("test_it_leaves_no_trace_and_finds_the_same_again", "made_up_bad")]

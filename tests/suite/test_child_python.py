@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from suite.core.child_python import child_environment, python_command, signal_name
+from suite.core.child_python import BLAS_THREADS, child_environment, python_command, signal_name
 
 
 def test_a_child_finds_our_modules_wherever_it_is_started(tmp_path):
@@ -19,6 +19,14 @@ def test_a_child_finds_our_modules_wherever_it_is_started(tmp_path):
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "blue\n"), done.stderr
+
+
+@pytest.mark.parametrize(("users", "threads"), [(None, "1"), ("3", "3")])
+def test_numpy_starts_no_threads_in_a_child_unless_the_user_wants_them(monkeypatch, users, threads):
+    monkeypatch.delenv(BLAS_THREADS, raising=False)
+    if users is not None:
+        monkeypatch.setenv(BLAS_THREADS, users)
+    assert child_environment()[BLAS_THREADS] == threads
 
 
 @pytest.mark.parametrize(("number", "name"), [(9, "SIGKILL"), (40, "signal 40")])
