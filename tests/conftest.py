@@ -20,21 +20,25 @@ COMPILED_ALIKE = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let one process run what needs the same kernels, lest two compile them at the same time.
 
-    And what shares a fixture of its file, lest two processes make it.
+    And what shares a fixture, lest two processes make it.
     """
     for item in items:
         if item.get_closest_marker("xdist_group"):
             continue
-        if any(part in item.nodeid for part in COMPILED_ALIKE):
-            item.add_marker(pytest.mark.xdist_group("compiled alike"))
-        elif shares_a_fixture(item):
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+        alike = any(part in item.nodeid for part in COMPILED_ALIKE)
+        group = "compiled alike" if alike else shared_fixture(item)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
-def shares_a_fixture(item: pytest.Item) -> bool:
-    """Whether a test asks for a fixture that is made once for its file."""
-    known = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]  # noqa: SLF001
-    return any(found[-1].scope == "module" for found in known.values())
+def shared_fixture(item: pytest.Item) -> str | None:
+    """What a test shares: a fixture of several files, by its name, or those of its own file."""
+    known = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
+    ours = [found[-1] for found in known.values() if found[-1].baseid]
+    for fixture in ours:
+        if fixture.scope == "session":
+            return str(fixture.argname)
+    return item.location[0] if any(fixture.scope == "module" for fixture in ours) else None
 
 
 @pytest.fixture

@@ -1,19 +1,31 @@
-"""A small grid that has run for real: what several tests look at, since it takes long to make."""
+"""What takes long to make, and several files share: two servers, a grid that has run for real.
+
+Those who ask for one of them are of one xdist group, which has its name (tests/conftest.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from small_grid import FEW, bench, prepare, write_grid
+from small_steps import cpus
+
+from suite.execution.cluster import ClusterBackend
 
 RUNS = {
     "session": (("--backend", "session"), "mine.toml"),
     "cluster": (("--backend", "cluster", "--expose"), FEW),
 }
 """Arguments, and the file of the grid."""
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[ClusterBackend]:
+    with ClusterBackend(cpus(2), expose=True) as backend:
+        yield backend
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,6 @@ class RanForReal:
 
 @pytest.fixture(scope="session")
 def ran_for_real(tmp_path_factory: pytest.TempPathFactory) -> RanForReal:
-    """Run it; those who ask for it are of one xdist group, ``ran for real``."""
     folder, printed = tmp_path_factory.mktemp("measured"), {}
     prepare(folder, {"cpu_only": 1, "metis": 1, "random": 2, "m_topo": 1, "gpu_only": 1})
     (folder / FEW).parent.mkdir()

@@ -8,8 +8,6 @@ from statistics import median
 import pytest
 from small_grid import FEW, MACHINE, bench, prepare, run
 
-pytestmark = pytest.mark.xdist_group("ran for real")
-
 
 @pytest.fixture
 def folder(ran_for_real, tmp_path):

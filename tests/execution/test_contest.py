@@ -7,10 +7,9 @@ from statistics import median
 import numpy as np
 import pytest
 from small_grid import prepare, run
-from small_steps import chain, cpus
+from small_steps import chain
 
 from suite.core.errors import InputError
-from suite.execution.cluster import ClusterBackend
 from suite.execution.contest import contest
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 
@@ -95,13 +94,12 @@ def test_nothing_to_run_is_refused():
         contest(Host(), STEP, [], 3)
 
 
-def test_the_really_fastest_is_found(tmp_path):
+def test_the_really_fastest_is_found(tmp_path, cluster):
     """A chain on one server, and one that goes to and fro between two after every product."""
     small = chain(tmp_path, 128, 40)
     one = np.zeros(small.graph.n_ops, int)
     to_and_fro = np.arange(small.graph.n_ops) % 2
-    with ClusterBackend(cpus(2), expose=True) as backend:
-        found = contest(backend, small.step, [to_and_fro, one], 2, QUICK)
+    found = contest(cluster, small.step, [to_and_fro, one], 2, QUICK)
     assert [entry.status for entry in found.entries] == ["ok", "ok"]
     assert found.fastest == 1
     assert found.runs == 4

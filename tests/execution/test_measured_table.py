@@ -11,8 +11,6 @@ from scipy.stats import spearmanr
 from suite.cli import main
 from suite.report.build import build_table
 
-pytestmark = pytest.mark.xdist_group("ran for real")
-
 
 @pytest.fixture(scope="module")
 def folder(ran_for_real):

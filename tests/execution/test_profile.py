@@ -14,7 +14,6 @@ from suite.cli import main
 from suite.core.costs import HOST_TYPES
 from suite.core.errors import InputError
 from suite.core.problem import Problem
-from suite.execution.cluster import ClusterBackend
 from suite.execution.measurement import Backend, Measurement, Trace
 from suite.execution.profiling.devices import ELEMENTS, SIZE
 from suite.execution.profiling.links import fit_link, fit_occupancy
@@ -244,10 +243,9 @@ def test_force_takes_the_figures_and_says_how_good_they_are(probes, calls_a_roun
     )
 
 
-def test_traced_operations_add_up_to_the_untraced_step(tmp_path):
+def test_traced_operations_add_up_to_the_untraced_step(tmp_path, cluster):
     small = layers(tmp_path)
-    with ClusterBackend(cpus(1), expose=True) as backend:
-        times = measure_ops(backend, small.graph, small.step, 0, 0)
+    times = measure_ops(cluster, small.graph, small.step, 0, 0)
     assert np.nansum(times.seconds) == pytest.approx(times.step_time)
     assert (times.seconds[np.isfinite(times.seconds)] > 0).all()
     folder, machine = tmp_path / "here-ops", replace(cpus(1), op_times=tmp_path / "here-ops")

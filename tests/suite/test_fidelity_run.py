@@ -44,11 +44,16 @@ def problem(step):
 
 
 @pytest.fixture(scope="module")
-def run(step, problem, tmp_path_factory):
+def backend(problem):
+    with SessionBackend(problem.machine) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def run(step, problem, backend, tmp_path_factory):
     """Results, and cells with records of six placements."""
     results, drawn = tmp_path_factory.mktemp("results"), draw(problem, 6, 0, {})
-    with SessionBackend(problem.machine) as backend:
-        found = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
+    found = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
     return results, drawn, found
 
 
@@ -75,26 +80,24 @@ def test_each_placement_leaves_a_record_of_both_worlds(run):
     assert all(row[3] > 0 and row[4] > 0 for row in rows)
 
 
-def test_what_is_recorded_is_not_run_again(run, step, problem):
+def test_what_is_recorded_is_not_run_again(run, step, problem, backend):
     results, drawn, found = run
     before = {cell.name: cell.path(results).read_bytes() for cell, _ in found}
     lost = found[0][0].path(results)
     lost.unlink()
-    with SessionBackend(problem.machine) as backend:
-        again = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
+    again = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
     after = {cell.name: cell.path(results).read_bytes() for cell, _ in again}
     assert {name for name in before if before[name] != after[name]} == {found[0][0].name}
 
 
-def test_a_second_round_runs_what_was_run_once(run, step, problem, tmp_path):
+def test_a_second_round_runs_what_was_run_once(run, step, problem, backend, tmp_path):
     results, drawn, found = run
     shutil.copytree(results, tmp_path, dirs_exist_ok=True)
     once = {cell.name: json.loads(cell.path(tmp_path).read_text()) for cell, _ in found}
-    with SessionBackend(problem.machine) as backend:
-        arguments = "toy", problem, step[0], drawn, backend, TIMING, tmp_path
-        for _ in range(2):
-            twice = {cell.name: (cell, record) for cell, record in compare(*arguments, number=2)}
-        assert [*twice] != [*once]
+    arguments = "toy", problem, step[0], drawn, backend, TIMING, tmp_path
+    for _ in range(2):
+        twice = {cell.name: (cell, record) for cell, record in compare(*arguments, number=2)}
+    assert [*twice] != [*once]
     for name, (cell, record) in twice.items():
         first, second = record["rounds"]
         assert first == once[name]["step_times"]
@@ -104,26 +107,26 @@ def test_a_second_round_runs_what_was_run_once(run, step, problem, tmp_path):
         assert json.loads(cell.path(tmp_path).read_text()) == record
 
 
-def test_records_of_another_profile_go_even_where_it_draws_fewer(run, step, problem, tmp_path):
+def test_records_of_another_profile_go_even_where_it_draws_fewer(
+    run, step, problem, backend, tmp_path
+):
     """What is recorded under today's settings stays, drawn or not."""
     results, drawn, _ = run
     shutil.copytree(results, tmp_path, dirs_exist_ok=True)
     slower = replace(problem.machine.devices[0], peak_flops=4e10)
     machine = replace(problem.machine, devices=(slower, problem.machine.devices[1]))
-    with SessionBackend(machine) as backend:
-        list(compare("toy", problem, step[0], drawn[:4], backend, TIMING, tmp_path))
-        assert len(records_below(tmp_path)) == 6
-        other = Problem.create(step[1], machine)
-        again = list(compare("toy", other, step[0], drawn[:4], backend, TIMING, tmp_path))
+    list(compare("toy", problem, step[0], drawn[:4], backend, TIMING, tmp_path))
+    assert len(records_below(tmp_path)) == 6
+    other = Problem.create(step[1], machine)
+    again = list(compare("toy", other, step[0], drawn[:4], backend, TIMING, tmp_path))
     assert records_below(tmp_path) == sorted(cell.path(tmp_path) for cell, _ in again)
     assert len(list(tmp_path.rglob("*.npz"))) == 4
 
 
-def test_the_records_of_one_task_outlast_the_next(run, step, problem, tmp_path):
+def test_the_records_of_one_task_outlast_the_next(run, step, problem, backend, tmp_path):
     results, drawn, found = run
     shutil.copytree(results, tmp_path, dirs_exist_ok=True)
-    with SessionBackend(problem.machine) as backend:
-        second = list(compare("second", problem, step[0], drawn[:1], backend, TIMING, tmp_path))
+    second = list(compare("second", problem, step[0], drawn[:1], backend, TIMING, tmp_path))
     cells = [cell for cell, _ in [*found, *second]]
     assert records_below(tmp_path) == sorted(cell.path(tmp_path) for cell in cells)
 
