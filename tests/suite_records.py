@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from suite.bench.cell import Cell
+from suite.bench.grid import load_grid
 from suite.bench.record import write_record
+from suite.report.tables import hdp_table1
 
 GPUS = {"inception_v3": 2, "resnet_152": 2, "rnnlm": 2, "nmt_2": 2, "nmt_4": 4, "nmt_8": 8}
 GIB = 2**30
@@ -100,3 +103,23 @@ def failed(task: str, placer: str, status: str, reason: str) -> dict[str, Any]:
     kept += ("step_time", "step_times")
     start = {name: whole[name] for name in (*kept, "provenance")}
     return start | {"status": status, "reason": reason}
+
+
+def planned(placers: Collection[str]) -> list[Cell]:
+    """The cells of HDP's Table 1: of each task and placer those of the first grid with it."""
+    first: dict[tuple[str, str], str] = {}
+    cells = [job.cell for grid in hdp_table1.GRIDS for job in load_grid(grid).jobs]
+    for cell in cells:
+        first.setdefault((cell.task, cell.placer), cell.grid)
+    return [c for c in cells if c.placer in placers and first[c.task, c.placer] == c.grid]
+
+
+def full(placers: Collection[str] = hdp_table1.PLACERS, seconds: float = 2.0) -> list[dict[str, Any]]:
+    """Every record of HDP's Table 1, all equal in time but random, the NMT tasks OOM on one GPU."""
+    made = []
+    for cell in planned(placers):
+        oom = cell.placer == "gpu_only" and cell.task.startswith("nmt")
+        more = over_capacity(cell.task) if oom else {}
+        time = seconds + cell.seed * (cell.placer == "random")
+        made.append(record(cell.task, cell.placer, time, cell.seed, grid=cell.grid, **more))
+    return made
