@@ -114,7 +114,9 @@ def planned(placers: Collection[str]) -> list[Cell]:
     return [c for c in cells if c.placer in placers and first[c.task, c.placer] == c.grid]
 
 
-def full(placers: Collection[str] = hdp_table1.PLACERS, seconds: float = 2.0) -> list[dict[str, Any]]:
+def full(
+    placers: Collection[str] = hdp_table1.PLACERS, seconds: float = 2.0
+) -> list[dict[str, Any]]:
     """Every record of HDP's Table 1, all equal in time but random, the NMT tasks OOM on one GPU."""
     made = []
     for cell in planned(placers):
