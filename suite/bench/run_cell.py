@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,12 +31,14 @@ from suite.core.problem import Problem
 from suite.core.scores import Judge
 from suite.execution.real_judge import RealJudge
 from suite.formats.policy_file import PolicyFile
-from suite.search.best_answers import BestAnswers, Remembering
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
 from suite.search.registry import failure, make_placer
 from suite.search.training import policy_path
+
+if TYPE_CHECKING:
+    from suite.search.best_answers import BestAnswers
 
 NOT_BOUNDED = "none: the run ended before; placebench rebound computes it"
 """Stands for the kind of bound until there is one."""
@@ -130,8 +133,11 @@ def _placed(
         "planner": search.notes,
     }
     judge, best = search.judge, None
-    if isinstance(judge, Remembering):
-        best, judge = judge.best, judge.judge
+    if job.measure_top is not None:
+        from suite.search.best_answers import Remembering
+
+        if isinstance(judge, Remembering):
+            best, judge = judge.best, judge.judge
     if isinstance(judge, RealJudge):
         cost["real_runs"] = judge.as_record()
     return placement, cost, best
@@ -145,6 +151,8 @@ def search_of(
     limits = job.max_evaluations, job.max_seconds
     top = job.measure_top
     if top is not None:
+        from suite.search.best_answers import BestAnswers, Remembering
+
         best = BestAnswers(problem.machine, top.count, top.apart)
         judge = Remembering(judge, best)
         if saved is not None:

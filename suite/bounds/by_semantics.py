@@ -7,7 +7,6 @@ from contextlib import suppress
 import numpy as np
 
 from suite.bounds.lower_bound import Bound, lower_bound
-from suite.bounds.min_cut import min_cut
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.simulator.durations import nanoseconds
@@ -38,6 +37,8 @@ def sequential_bound(problem: Problem) -> Bound:
     work = int(np.where(problem.allowed, times, most).min(axis=1, initial=most).sum())
     parts = {"work": work / 1e9}
     if problem.machine.n_devices == 2:
+        from suite.bounds.min_cut import min_cut  # scipy's graphs, which nothing else here needs
+
         with suppress(InputError):  # too large to be counted; the other part holds all the same
             parts["min_cut"] = min_cut(problem).nanoseconds / 1e9
     kind = max(parts, key=lambda name: (parts[name], name == "min_cut"))

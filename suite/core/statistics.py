@@ -8,7 +8,6 @@ from math import comb, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binom, spearmanr
 
 from suite.core.arrays import Bools, Floats, Ints
 
@@ -37,6 +36,8 @@ NO_INTERVAL = Interval(nan, nan, nan)
 
 def median_level(count: int) -> float:
     """The level of :func:`median_interval` of so many values; NaN below two."""
+    from scipy.stats import binom  # takes longer to load than all else that runs a cell
+
     return 1 - 2 * float(binom.cdf(_left_out(count), count, 0.5)) if count > 1 else nan
 
 
@@ -54,6 +55,8 @@ def median_interval(values: Sequence[float]) -> Interval:
 
 def _left_out(count: int) -> int:
     """Values to leave out at either end of the sorted ones."""
+    from scipy.stats import binom
+
     # The median lies left of the interval when at most that many values are smaller than it.
     return max(0, int(binom.ppf((1 - LEVEL) / 2, count, 0.5)) - 1)
 
@@ -175,6 +178,8 @@ def spearman(simulated: Floats, measured: Floats) -> float:
     """Correlation of ranks, ties at their mean; NaN for fewer than three or for a constant."""
     if len(simulated) < 3 or np.ptp(simulated) == 0 or np.ptp(measured) == 0:
         return nan
+    from scipy.stats import spearmanr
+
     return float(spearmanr(simulated, measured).statistic)
 
 
