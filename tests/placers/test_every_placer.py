@@ -43,10 +43,12 @@ PLACERS = sorted(placers())
 pytestmark = pytest.mark.usefixtures("uncompiled")
 LEARNED = set(modules("planners"))
 BUDGET = 64
-MOST = 4
-"""The largest count among the parameters that are tried: placements, updates, units, groups."""
+MOST = 2
+"""The largest count among the parameters that are tried: placements, layers, units, groups."""
 UPDATES = 3
 """Of what learns: nothing is compiled here, so that each takes long."""
+LONGER = 4
+"""Both, where a search is to be killed and to have something left to do."""
 
 
 class Killed(BaseException):
@@ -72,10 +74,10 @@ class CountingJudge:
         return self.simulator(devices)
 
 
-def small(name: str, updates: int = UPDATES) -> Placer:
-    """The placer with its defaults, but no count above MOST, so that its search takes seconds."""
+def small(name: str, most: int = MOST, updates: int = UPDATES) -> Placer:
+    """The placer with its defaults, but no count above ``most``: its search takes seconds."""
     counts = {f.name: f.default for f in fields(placer_class(name)) if type(f.default) is int}
-    smaller = {key: min(n, MOST) for key, n in counts.items()}
+    smaller = {key: min(n, most) for key, n in counts.items()}
     # Each epoch repeats an update.
     smaller |= {key: n for key, n in (("updates", updates), ("epochs", 1)) if key in smaller}
     made: Placer = make_placer(name, smaller)
@@ -224,7 +226,7 @@ def test_a_search_that_was_killed_goes_on_bit_for_bit(name: str, tmp_path: Path)
         found = Search(problem, CountingJudge(problem, calls), 7, max_evaluations=BUDGET)
         found.saved = Checkpoint(tmp_path / folder / "checkpoint.npz", "six", interval=0)
         found.journal = Journal(tmp_path / folder / "log.csv")
-        return found, small(name, updates=MOST).place(problem, found)
+        return found, small(name, LONGER, LONGER).place(problem, found)
 
     try:
         whole, first = search("whole")
