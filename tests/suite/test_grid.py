@@ -1,10 +1,15 @@
 """Grids on a machine that is a host to be profiled: what is said where there is no profile."""
 
+import re
+from pathlib import Path
+
 import pytest
 from small_grid import CPU
 
-from suite.bench.grid import known_grids, planned_cells
+from suite.bench.cell import MeasureTop
+from suite.bench.grid import known_grids, load_grid, planned_cells
 from suite.cli import main
+from suite.core.uncertainty import Judging
 
 
 @pytest.fixture
@@ -64,3 +69,18 @@ def test_a_wrong_grid_is_told_in_one_line(tmp_path, capsys, old, new, told):
     path = tmp_path / "g.toml"
     path.write_text(GRID.replace(old, new))
     assert told in trouble(capsys, str(path))
+
+
+def test_the_grid_of_the_documentation_is_one(tmp_path):
+    """All fields at once, but those that need a host: of these, the comments of the example."""
+    text = (Path(__file__).parents[2] / "docs/formats.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"## Grid\n.*?```toml\n(.*?)```", text, re.DOTALL)
+    path = tmp_path / "example.toml"
+    path.write_text(example)
+    jobs = load_grid(str(path)).jobs
+    assert {job.cell.placer for job in jobs} == {"hdp_short"}
+    assert [job.cell.seed for job in jobs] == [0, 1, 2]
+    assert isinstance(jobs[0].judge, Judging)
+    for line in (line for line in example.splitlines() if line.startswith("# measure_top")):
+        path.write_text(example.replace(line, line.removeprefix("# ")))
+        assert load_grid(str(path)).jobs[0].measure_top == MeasureTop(8)
