@@ -24,8 +24,6 @@ TASKS = ("inception_v3", "rnnlm_small", "nmt_2_small", "nmt_4_small")
 REHEARSED = "rehearsal"
 """The grid of a rehearsal."""
 REHEARSED_PLACEMENTS = 6
-USABLE = 0.95
-"""Share of a GPU's free memory that TensorFlow can hand out."""
 FORMAT = "placebench-host-1"
 STEPS = 5
 
@@ -151,8 +149,10 @@ def _profile(arguments: argparse.Namespace, host: Host) -> list[str]:
     words = ["profile", arguments.name, "--backend", "session"]
     if arguments.rehearse is not None:
         return [*words, "--cpus", str(arguments.rehearse), "--rounds", "1", "--force"]
-    free = min(gpu.free for gpu in host.gpus)
-    words += ["--gpus", str(len(host.gpus)), "--gpu-memory", f"{USABLE * free / 1e9:.1f} GB"]
+    from suite.execution.host import usable
+
+    memory = f"{usable(host.gpus) / 1e9:.1f} GB"
+    words += ["--gpus", str(len(host.gpus)), "--gpu-memory", memory]
     words += [word for task in TASKS for word in ("--task", task)]
     return [*words, "--wait", f"{arguments.wait:g}"]
 

@@ -47,7 +47,10 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument("--gpus", type=count, default=0, help="GPUs (0)")
     parser.add_argument("--memory", help="of a CPU device (default: 90 %% of the host's, shared)")
-    parser.add_argument("--gpu-memory", default="8 GB", help="of a GPU device (8 GB)")
+    parser.add_argument(
+        "--gpu-memory",
+        help="of a GPU device (default: 95 %% of what nvidia-smi says is free; of OpenVINO's 8 GB)",
+    )
     parser.add_argument(
         "--task",
         action="append",
@@ -129,6 +132,7 @@ def _machine(arguments: argparse.Namespace) -> Machine:
     """The devices to measure, with figures that nothing uses."""
     from suite.formats.machine_toml import machine_from_table
 
+    gpu_memory = _gpu_memory(arguments)
     kinds = ["cpu"] * arguments.cpus + ["gpu"] * arguments.gpus
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     share = arguments.memory or int(0.9 * total / arguments.cpus)
@@ -140,7 +144,7 @@ def _machine(arguments: argparse.Namespace) -> Machine:
         {
             "name": f"{kind}:{kinds[:i].count(kind)}",
             "kind": kind,
-            "memory": share if kind == "cpu" else arguments.gpu_memory,
+            "memory": share if kind == "cpu" else gpu_memory,
             "parallelism": threads if kind == "cpu" else 1,
             **unknown,
         }
@@ -148,6 +152,24 @@ def _machine(arguments: argparse.Namespace) -> Machine:
     ]
     link = {"bandwidth": 1.0, "latency": 0.0}
     return machine_from_table({"name": arguments.name, "device": devices, "link": [link]})
+
+
+def _gpu_memory(arguments: argparse.Namespace) -> str | int:
+    """Of a GPU: what was said, else what the driver tells of this host's."""
+    if arguments.gpu_memory is not None:
+        said: str = arguments.gpu_memory
+        return said
+    if arguments.backend == "openvino" or not arguments.gpus:
+        return "8 GB"
+    from suite.execution.host import usable_memory
+
+    try:
+        if arguments.cluster is not None:
+            raise InputError("the servers of a cluster file may be on other hosts")
+        return usable_memory(arguments.gpus)
+    except InputError as error:
+        why = str(error).partition(";")[0]
+        raise InputError(f"{why}; say with --gpu-memory '16 GB' what a GPU has") from None
 
 
 def _profile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.core.errors import InputError
@@ -16,6 +16,8 @@ MOST = 8
 """GPUs that are used, however many there are."""
 FREE = 0.9
 """Share of a GPU's memory that must be free: what else runs there would be measured, too."""
+USABLE = 0.95
+"""Share of a GPU's free memory that TensorFlow can hand out."""
 _START = 300.0
 """Seconds that TensorFlow may take to start."""
 
@@ -80,6 +82,22 @@ def gpu_host(wanted: int | None) -> Host:
             " 'tensorflow[and-cuda]', and a driver that is new enough for it"
         )
     return Host(driver, gpus, _links(gpus), _cores(), _memory(), version, sees)
+
+
+def usable_memory(wanted: int) -> int:
+    """Bytes that TensorFlow can hand out on each of the first ``wanted`` GPUs of this host.
+
+    InputError, in one line, where the driver shows fewer.
+    """
+    gpus = _visible(_listed())[1]
+    if wanted > len(gpus):
+        raise InputError(f"{wanted} GPUs are wanted, nvidia-smi shows {len(gpus)} here")
+    return usable(gpus[:wanted])
+
+
+def usable(gpus: Sequence[Gpu]) -> int:
+    """Bytes that TensorFlow can hand out on each of these GPUs."""
+    return int(USABLE * min(gpu.free for gpu in gpus))
 
 
 def cpu_host() -> Host:

@@ -8,7 +8,7 @@ from command_line import placebench
 
 from suite.bench.grid import load_grid
 from suite.cli import main
-from suite.execution.host import parse_gpus, parse_topology
+from suite.execution.host import parse_gpus, parse_topology, usable_memory
 from suite.formats.machine_toml import load_machine
 
 GPU = "580.65, {}, GPU-{}, NVIDIA H100 80GB HBM3, 81559, {}\n"
@@ -60,6 +60,23 @@ def test_no_more_gpus_are_used_than_are_shown(driver, monkeypatch, capsys):
     assert refused(capsys, "--gpus", "3") == "3 GPUs are wanted, nvidia-smi shows 2 here\n"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-b")
     assert refused(capsys, "--gpus", "2") == "2 GPUs are wanted, nvidia-smi shows 1 here\n"
+
+
+def test_a_profile_takes_the_memory_that_the_driver_says_is_free(
+    driver, tmp_path, monkeypatch, capsys
+):
+    driver(GPU.format(0, "a", 81000) + GPU.format(1, "b", 40000))
+    assert usable_memory(1) == int(0.95 * 81000 * 2**20)
+    assert usable_memory(2) == int(0.95 * 40000 * 2**20)
+    command = ["profile", "mine", "--backend", "session", "--gpus"]
+    assert main([*command, "3"]) == 2
+    assert "3 GPUs are wanted, nvidia-smi shows 2 here; say with" in capsys.readouterr().err
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert main([*command, "1"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "no driver of Nvidia's" in told
+    assert "--gpu-memory '16 GB'" in told
 
 
 def test_tensorflow_must_see_what_the_driver_shows(driver, monkeypatch, capsys):
