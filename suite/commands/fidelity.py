@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.steps import step_of_task
     from suite.fidelity.run import GRID, compare
     from suite.fidelity.sample_placements import BEST, draw
+    from suite.fidelity.when_needed import WhenNeeded
     from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import keep_machine
 
@@ -85,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{task}: {len(drawn[task])} placements", flush=True)
     keep_machine(arguments.machine, arguments.output / GRID / machine.name)
     statuses: dict[str, str] = {}
-    with make_backend(asked, machine, arguments.cluster, expose=expose) as backend:
+    start = partial(make_backend, asked, machine, arguments.cluster, expose=expose)
+    with WhenNeeded(asked, start) as backend:
         steps = {task: step_of_task(files[task] or task, asked) for task in problems}
         for number, task in product(range(1, arguments.rounds + 1), problems):
             run_on = drawn[task], backend, timing, arguments.output, number

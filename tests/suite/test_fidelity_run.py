@@ -17,6 +17,7 @@ from suite.execution.measurement import Step, Timing
 from suite.execution.session import SessionBackend
 from suite.fidelity.run import compare
 from suite.fidelity.sample_placements import draw
+from suite.fidelity.when_needed import WhenNeeded
 from suite.formats.machine_toml import machine_from_table
 
 pytestmark = pytest.mark.xdist_group("fidelity run")
@@ -88,6 +89,21 @@ def test_what_is_recorded_is_not_run_again(run, step, problem, backend):
     again = list(compare("toy", problem, step[0], drawn, backend, TIMING, results))
     after = {cell.name: cell.path(results).read_bytes() for cell, _ in again}
     assert {name for name in before if before[name] != after[name]} == {found[0][0].name}
+
+
+def test_for_what_is_recorded_no_backend_is_started(run, step, problem, tmp_path):
+    recorded, drawn, found = run
+    results = shutil.copytree(recorded, tmp_path / "copy")
+
+    def start():
+        raise AssertionError("nothing is to run")
+
+    with WhenNeeded("session", start) as none:
+        again = compare("toy", problem, step[0], drawn, none, TIMING, results)
+        assert [cell for cell, _ in again] == [cell for cell, _ in found]
+        found[0][0].path(results).unlink()
+        with pytest.raises(AssertionError, match="nothing is to run"):
+            list(compare("toy", problem, step[0], drawn, none, TIMING, results))
 
 
 def test_a_second_round_runs_what_was_run_once(run, step, problem, backend, tmp_path):
