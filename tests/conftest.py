@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Iterator
+from inspect import getfile
+from pathlib import Path
 
 import pytest
 
 from suite.core.paths import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+TESTS = Path(__file__).parent
 COMPILED_ALIKE = (
     *("suite/simulator/", "test_rescore", "test_annealing", "test_patterns"),
     *("test_robust_judge", "test_best_answers"),
@@ -18,9 +21,9 @@ COMPILED_ALIKE = (
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one process run what needs the same kernels, lest two compile them at the same time.
+    """Let one process run all tests that need the same kernels, or that share a fixture.
 
-    And what shares a fixture, lest two processes make it.
+    Two processes would both compile the kernels, and both make the fixture.
     """
     for item in items:
         if item.get_closest_marker("xdist_group"):
@@ -32,9 +35,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def shared_fixture(item: pytest.Item) -> str | None:
-    """What a test shares: a fixture of several files, by its name, or those of its own file."""
+    """The group of a test by what it shares: a fixture made once a session, or some of its file's.
+
+    A file whose tests share fixtures of both kinds needs a mark of its own.
+    """
     known = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
-    ours = [found[-1] for found in known.values() if found[-1].baseid]
+    ours = [
+        found[-1] for found in known.values() if Path(getfile(found[-1].func)).is_relative_to(TESTS)
+    ]
     for fixture in ours:
         if fixture.scope == "session":
             return str(fixture.argname)

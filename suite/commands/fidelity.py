@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.backends import make_backend
     from suite.execution.measurement import Timing
     from suite.execution.steps import step_of_task
-    from suite.fidelity.run import GRID, compare
+    from suite.fidelity.run import GRID, compare, unrecorded
     from suite.fidelity.sample_placements import BEST, draw
     from suite.fidelity.when_needed import WhenNeeded
     from suite.formats.machine_toml import load_machine
@@ -89,6 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     statuses: dict[str, str] = {}
     start = partial(make_backend, asked, machine, arguments.cluster, expose=expose)
     with WhenNeeded(asked, start) as backend:
+        if any(unrecorded(t, problems[t], drawn[t], arguments.output) for t in problems):
+            backend.start()
         steps = {task: step_of_task(files[task] or task, asked) for task in problems}
         for number, task in product(range(1, arguments.rounds + 1), problems):
             run_on = drawn[task], backend, timing, arguments.output, number

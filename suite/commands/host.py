@@ -88,8 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         print(shlex.join(["placebench", *words]), flush=True)
         command_line = python_command("-m", "suite.cli", *words)
-        # A step is a command as a user calls it: 0 threads are as many as there are cores.
-        environment = child_environment(**{BLAS_THREADS: os.environ.get(BLAS_THREADS, "0")})
+        environment = child_environment()
+        if BLAS_THREADS not in os.environ:  # a step is a command as a user calls it
+            del environment[BLAS_THREADS]
         code = subprocess.run(command_line, env=environment, check=False).returncode
         if code != 1 or words[0] not in ("bench", "fidelity"):
             if code:

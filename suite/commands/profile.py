@@ -49,7 +49,8 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--memory", help="of a CPU device (default: 90 %% of the host's, shared)")
     parser.add_argument(
         "--gpu-memory",
-        help="of a GPU device (default: 95 %% of what nvidia-smi says is free; of OpenVINO's 8 GB)",
+        help="of a GPU device (default: 95 %% of the memory that nvidia-smi says is free; with"
+        " --backend openvino 8 GB)",
     )
     parser.add_argument(
         "--task",
@@ -169,7 +170,7 @@ def _gpu_memory(arguments: argparse.Namespace) -> str | int:
         return usable_memory(arguments.gpus)
     except InputError as error:
         why = str(error).partition(";")[0]
-        raise InputError(f"{why}; say with --gpu-memory '16 GB' what a GPU has") from None
+        raise InputError(f"{why}; say how much a GPU has, as --gpu-memory '16 GB'") from None
 
 
 def _profile(

@@ -22,8 +22,8 @@ def python_command(*arguments: str) -> list[str]:
 def child_environment(**changes: str) -> dict[str, str]:
     """This process's environment with ``changes``; the child finds modules where this one does.
 
-    numpy's BLAS has one thread there, unless the environment says otherwise: it starts one a core
-    when it is loaded, which is a fifth of what a call of a partitioner takes.
+    numpy's BLAS has one thread there, unless the environment says otherwise. It would start a
+    thread for each core when numpy is loaded, which takes a fifth of a partitioner's call.
     """
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return {BLAS_THREADS: "1"} | os.environ | {"PYTHONPATH": path} | changes

@@ -87,12 +87,13 @@ def gpu_host(wanted: int | None) -> Host:
 def usable_memory(wanted: int) -> int:
     """Bytes that TensorFlow can hand out on each of the first ``wanted`` GPUs of this host.
 
-    InputError, in one line, where the driver shows fewer.
+    Where there are fewer, a session splits the first: :mod:`suite.execution.driver` has its shares.
+    InputError, in one line, where the driver tells of none.
     """
     gpus = _visible(_listed())[1]
-    if wanted > len(gpus):
-        raise InputError(f"{wanted} GPUs are wanted, nvidia-smi shows {len(gpus)} here")
-    return usable(gpus[:wanted])
+    if not gpus:
+        raise InputError(f"{VISIBLE} leaves no GPU")
+    return usable(gpus[:wanted]) if wanted <= len(gpus) else int(0.9 * gpus[0].free / wanted)
 
 
 def usable(gpus: Sequence[Gpu]) -> int:
@@ -156,6 +157,8 @@ def parse_gpus(listing: str) -> tuple[str, tuple[Gpu, ...]]:
     rows = [[cell.strip() for cell in line.split(",")] for line in listing.strip().splitlines()]
     if not rows or any(len(row) != 6 for row in rows):
         raise InputError(f"nvidia-smi lists no GPUs: {listing.strip() or 'nothing'}")
+    if any(not re.fullmatch(r"[\d.]+", cell) for row in rows for cell in row[4:]):
+        raise InputError(f"nvidia-smi does not tell a GPU's memory: {listing.splitlines()[0]}")
     gpus = tuple(
         Gpu(number, uuid, model, int(float(total) * 2**20), int(float(free) * 2**20))
         for _, number, uuid, model, total, free in rows

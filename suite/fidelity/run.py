@@ -89,6 +89,12 @@ def compare(
             path.with_suffix(".npz").unlink(missing_ok=True)
 
 
+def unrecorded(task: str, problem: Problem, drawn: Sequence[Drawn], results: Path) -> bool:
+    """Whether some placement has no record at all, so that :func:`compare` will run it."""
+    cells = (_cell(problem, task, one.kind, one.number) for one in drawn)
+    return any(not cell.path(results).exists() for cell in cells)
+
+
 def _rounds(record: Record) -> list[list[float]]:
     """The seconds of the steps that count in each round."""
     rounds: list[list[float]] = record.get("rounds", [record["step_times"]])

@@ -13,7 +13,7 @@ class WhenNeeded(Backend):
 
     def __init__(self, name: str, start: Callable[[], Backend]) -> None:
         """``name`` is that of what ``start`` will make."""
-        self._name, self._start = name, start
+        self._name, self._make = name, start
         self._started: Backend | None = None
 
     @property
@@ -30,6 +30,10 @@ class WhenNeeded(Backend):
         """See :class:`Backend`; raises InputError, too, where this host cannot be the machine."""
         return self._backend().measure(step, devices, timing)
 
+    def start(self) -> None:
+        """Start it now, and say what is wrong with this host before anything has run."""
+        self._backend()
+
     def close(self) -> None:
         """End what was started."""
         if self._started is not None:
@@ -37,5 +41,5 @@ class WhenNeeded(Backend):
 
     def _backend(self) -> Backend:
         if self._started is None:
-            self._started = self._start()
+            self._started = self._make()
         return self._started

@@ -1,6 +1,6 @@
 """What takes long to make, and several files share: two servers, a grid that has run for real.
 
-Those who ask for one of them are of one xdist group, which has its name (tests/conftest.py).
+Tests that use one of them form an xdist group that is named after the fixture.
 """
 
 from __future__ import annotations

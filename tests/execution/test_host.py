@@ -69,8 +69,16 @@ def test_a_profile_takes_the_memory_that_the_driver_says_is_free(
     assert usable_memory(1) == int(0.95 * 81000 * 2**20)
     assert usable_memory(2) == int(0.95 * 40000 * 2**20)
     command = ["profile", "mine", "--backend", "session", "--gpus"]
-    assert main([*command, "3"]) == 2
-    assert "3 GPUs are wanted, nvidia-smi shows 2 here; say with" in capsys.readouterr().err
+    assert usable_memory(3) == int(0.9 * 81000 * 2**20 / 3)  # the first, split
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-b")
+    assert usable_memory(1) == int(0.95 * 40000 * 2**20)
+    elsewhere = [*command, "1", "--cluster", str(tmp_path / "c.toml")]
+    elsewhere[elsewhere.index("session")] = "cluster"
+    assert main(elsewhere) == 2
+    assert "of a cluster file may be on other hosts; say how much" in capsys.readouterr().err
+    driver(GPU.format(0, "a", 81000).replace("81000", "[N/A]"))
+    assert main([*command, "1"]) == 2
+    assert "nvidia-smi does not tell a GPU's memory" in capsys.readouterr().err
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert main([*command, "1"]) == 2
     told = capsys.readouterr().err

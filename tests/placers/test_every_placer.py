@@ -163,6 +163,9 @@ def test_it_leaves_no_trace_and_finds_the_same_again(
         return repr(numpys), random.getstate(), dict(os.environ), Path.cwd()
 
     capsys.readouterr()
+    # Else a placer that seeds them would leave them as its first run did.
+    np.random.seed(12345)  # noqa: NPY002
+    random.seed(12345)
     before = state()
     again = answer(name, six_ops(), 3)
     assert state() == before
@@ -207,7 +210,7 @@ def test_work_that_takes_no_time_is_placed_too(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLACERS)
-@pytest.mark.parametrize("budget", [1, 5, 30])
+@pytest.mark.parametrize("budget", [1, 3, 30])
 def test_no_more_placements_are_judged_than_the_budget_allows(name: str, budget: int) -> None:
     problem = six_ops()
     judge = CountingJudge(problem)

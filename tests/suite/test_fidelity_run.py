@@ -106,6 +106,40 @@ def test_for_what_is_recorded_no_backend_is_started(run, step, problem, tmp_path
             list(compare("toy", problem, step[0], drawn, none, TIMING, results))
 
 
+class Counting:
+    """A real backend; notes when it is closed, and stays open for other tests."""
+
+    def __init__(self, backend):
+        self.measure, self.device_names, self.closed = backend.measure, backend.device_names, 0
+
+    def close(self):
+        self.closed += 1
+
+
+def test_a_backend_is_started_once_and_closed_whatever_happens(step, problem, backend):
+    started = []
+
+    def start():
+        started.append(Counting(backend))
+        return started[-1]
+
+    with WhenNeeded("session", start) as needed:
+        assert (needed.name, started) == ("session", [])
+    zeros = np.zeros(problem.graph.n_ops, int)
+
+    def interrupted():
+        with WhenNeeded("session", start) as needed:
+            needed.start()
+            for _ in range(2):
+                assert needed.measure(step[0], zeros, TIMING).status == "ok"
+            assert needed.device_names == backend.device_names
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [one.closed for one in started] == [1]
+
+
 def test_a_second_round_runs_what_was_run_once(run, step, problem, backend, tmp_path):
     results, drawn, found = run
     shutil.copytree(results, tmp_path, dirs_exist_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from small_grid import CPU
 
-from suite.bench.cell import MeasureTop
+from suite.bench.cell import MeasureTop, RealRuns
 from suite.bench.grid import known_grids, load_grid, planned_cells
 from suite.cli import main
 from suite.core.uncertainty import Judging
@@ -81,6 +81,10 @@ def test_the_grid_of_the_documentation_is_one(tmp_path):
     assert {job.cell.placer for job in jobs} == {"hdp_short"}
     assert [job.cell.seed for job in jobs] == [0, 1, 2]
     assert isinstance(jobs[0].judge, Judging)
-    for line in (line for line in example.splitlines() if line.startswith("# measure_top")):
-        path.write_text(example.replace(line, line.removeprefix("# ")))
-        assert load_grid(str(path)).jobs[0].measure_top == MeasureTop(8)
+    [line] = [line for line in example.splitlines() if line.startswith("# measure_top")]
+    path.write_text(example.replace(line, line.removeprefix("# ")))
+    assert load_grid(str(path)).jobs[0].measure_top == MeasureTop(8)
+    [judge] = [line for line in example.splitlines() if line.startswith("judge")]
+    [real] = [line for line in example.splitlines() if line.startswith("# judge")]
+    path.write_text(example.replace(judge, "").replace(real, real.removeprefix("# ")))
+    assert isinstance(load_grid(str(path)).jobs[0].judge, RealRuns)

@@ -56,8 +56,6 @@ class Reported:
 
 
 FEW = 3
-
-
 """Records of the report that several tests read."""
 
 
@@ -194,7 +192,6 @@ def table(records, published):
     count = Section("Count", ("n",), ((str(len(records)),),))
     return Table("Made up", "Lead.", (count,), (), pd.DataFrame({"n": [1]}), 1, 1)
 """
-
 
 FAILING = [
     (

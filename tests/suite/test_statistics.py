@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 import statistics
+import subprocess
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, mannwhitneyu
 
+from suite.core.child_python import child_environment, python_command
 from suite.core.statistics import (
     LEVEL,
     median_interval,
@@ -140,3 +142,10 @@ def test_orders_agree_as_scipy_and_counting_say(pairs):
     both = [product for product in products if product]
     assert (found.pairs, found.reversed) == (len(both), sum(sign < 0 for sign in both))
     assert found.tau == pytest.approx(kendalltau(ours, theirs).statistic, nan_ok=True)
+
+
+def test_what_runs_cells_does_not_load_scipy():
+    """It takes longer to load than all else that a bench needs before its first cell."""
+    program = "import suite.bench.run_cell, sys; sys.exit('scipy' in sys.modules)"
+    command = python_command("-c", program)
+    assert subprocess.run(command, env=child_environment(), check=False).returncode == 0
