@@ -151,6 +151,7 @@ def search_of(
     limits = job.max_evaluations, job.max_seconds
     top = job.measure_top
     if top is not None:
+        # Loads scipy's optimization, which no other cell needs.
         from suite.search.best_answers import BestAnswers, Remembering
 
         best = BestAnswers(problem.machine, top.count, top.apart)

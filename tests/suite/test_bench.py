@@ -11,9 +11,6 @@ from command_line import children, placebench, records, start, wait_until, write
 from suite.bench.record import deterministic_part
 from suite.bench.run_cell import NOT_BOUNDED
 
-pytestmark = pytest.mark.xdist_group("bench")
-"""What these tests share takes long to make: one process makes it."""
-
 
 @pytest.fixture(autouse=True, scope="module")
 def compiled(tmp_path_factory):

@@ -20,9 +20,6 @@ from suite.fidelity.sample_placements import draw
 from suite.fidelity.when_needed import WhenNeeded
 from suite.formats.machine_toml import machine_from_table
 
-pytestmark = pytest.mark.xdist_group("fidelity run")
-"""What these tests share takes long to make: one process makes it."""
-
 TIMING = Timing(steps=3, discarded=1)
 
 
