@@ -29,6 +29,7 @@ def release_and_delivery(
     share a device; operations and transfers never wait for one another.
     """
     graph = problem.graph
+    durations = np.ascontiguousarray(durations)  # numba would compile anew for another order
     sizes, size_of = np.unique(bytes_moved(problem), return_inverse=True)
     move = (alike or Alike.apart(problem.machine)).transfers(sizes)
     sized, made, classes = size_of.reshape(-1), graph.producer, graph.colocation

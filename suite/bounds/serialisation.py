@@ -61,7 +61,8 @@ def _both_ways(
 ) -> tuple[Costs, Costs]:
     """Costs of the graph and of the graph turned round, last operation first."""
     graph = problem.graph
-    here = np.where(durations > 0, durations, NEVER)
+    # One order of rows for both ways: numba would compile anew for another.
+    here = np.ascontiguousarray(np.where(durations > 0, durations, NEVER))
     counts = np.bincount(kind)
     others = ~np.diag(counts == 1)
     elsewhere = np.stack([np.where(row, here, NEVER).min(axis=1) for row in others], axis=1)

@@ -119,14 +119,17 @@ def _gather(op: int, kind: int, costs: Costs, cone: Cone) -> int:
     cone.inside[:span] = False
     cone.near_lag[:span] = 0
     cone.far_lag[:span] = 0
-    # v itself is on d: nothing of it is apart.
-    _spread(op, op, kind, 0, NEVER, costs, cone)
-    for i in range(span):
-        if cone.inside[i]:
-            before = op - 1 - i
+    for i in range(-1, span):
+        before = op - 1 - i
+        # v itself, which comes first, is on d: nothing of it is apart. One call serves all, since
+        # numba would compile what it calls anew for constants.
+        near, far = 0, NEVER
+        if i >= 0:
+            if not cone.inside[i]:
+                continue
             near = min(costs.here[before, kind] + cone.near_lag[i], NEVER)
             far = min(costs.elsewhere[before, kind] + cone.far_lag[i], NEVER)
-            _spread(before, op, kind, near, far, costs, cone)
+        _spread(before, op, kind, near, far, costs, cone)
     return span
 
 

@@ -265,6 +265,19 @@ def test_the_simulator_is_compiled_once_for_all_machines():
     assert len({numba.typeof(Simulator(problem).layout) for problem in problems}) == 1
 
 
+def test_the_simulator_is_compiled_once_for_all_arrays():
+    simulator = Simulator(six_ops())
+    compiled = kernels(simulator.rules)
+    one, two = np.zeros(6, np.int32), np.zeros((2, 6), np.int32)
+    fixed = one.copy()
+    fixed.flags.writeable = False
+    for devices in (one, fixed, np.zeros(12, np.int64)[::2], one[::-1]):
+        simulator.run(devices)
+    for batch in (two, np.asfortranarray(two), np.broadcast_to(one, (2, 6)), two[:, ::-1]):
+        simulator.batch(batch)
+    assert len(compiled.simulate.signatures) == len(compiled.simulate_many.signatures) == 1
+
+
 def test_variants_of_a_function_are_kept_apart():
     off = Rules(*[False] * len(Rules._fields))
     rules = off, off._replace(timed=True), off._replace(blocks=True)

@@ -6,10 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import placed
 
-from suite.bounds.critical_path import NEVER, release_and_delivery
+from suite.bounds.critical_path import (
+    NEVER,
+    _delivery_times,
+    _release_times,
+    release_and_delivery,
+)
 from suite.bounds.lower_bound import lower_bound
 from suite.bounds.serialisation import serial_release_and_delivery
-from suite.bounds.serialisation_kernel import SPAN
+from suite.bounds.serialisation_kernel import SPAN, _raise_all
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
@@ -72,6 +77,18 @@ def test_a_join_waits_for_both_branches_or_for_a_transfer(latency, least):
     every = np.array(np.meshgrid(*[range(3)] * 4), np.int32).reshape(4, -1).T
     optimum = Simulator(problem).batch(every).step_time.min()
     assert lower_bound(problem).parts["serial"] == optimum == pytest.approx((least + 10) * 1e-9)
+
+
+def test_a_bound_compiles_each_kernel_once():
+    """Both ways, and whatever the order of the rows in memory."""
+    problem = fork_join([40, 30], 5)
+    lower_bound(problem)
+    allowed = problem.allowed[problem.graph.colocation]
+    durations = np.where(allowed, nanoseconds(problem.seconds), 0)
+    for one in (np.asfortranarray(durations), np.ascontiguousarray(durations)):
+        serial_release_and_delivery(problem, one)
+    for kernel in (_raise_all, _release_times, _delivery_times):
+        assert len(kernel.signatures) == 1
 
 
 def test_the_bound_names_it():

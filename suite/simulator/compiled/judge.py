@@ -143,8 +143,8 @@ class Simulator:
 
 
 def _writable(devices: Ints) -> NDArray[np.int32]:
-    """A copy, int32: read-only arrays are a type of their own, for which all would compile anew."""
-    return np.array(devices, np.int32)
+    """A copy, int32, row by row: all would compile anew for an array read-only or in columns."""
+    return np.array(devices, np.int32, order="C")
 
 
 def _deadlines(seconds: Floats) -> NDArray[np.int64]:
