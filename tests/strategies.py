@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -118,3 +121,14 @@ def random_devices(problem, rng):
     """A uniformly random allowed device for every colocation class, int32[ops]."""
     choice = [rng.choice(np.flatnonzero(row)) for row in problem.allowed]
     return np.array(choice, np.int32)[problem.graph.colocation]
+
+
+def every_placement(problem, limit=150):
+    """All placements of classes, int32[ops] each, or ``limit`` of them picked at random."""
+    options = [np.flatnonzero(row) for row in problem.allowed]
+    if math.prod(len(o) for o in options) <= limit:
+        rows = itertools.product(*options)
+    else:
+        rng = np.random.default_rng(0)
+        rows = ([rng.choice(o) for o in options] for _ in range(limit))
+    return [np.array(row, np.int32)[problem.graph.colocation] for row in rows]

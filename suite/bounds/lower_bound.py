@@ -16,6 +16,7 @@ from suite.bounds.alike import Alike
 from suite.bounds.critical_path import NEVER, release_and_delivery
 from suite.bounds.load_balance import Load
 from suite.bounds.serialisation import serial_release_and_delivery
+from suite.bounds.traffic import traffic_bound
 from suite.bounds.window import window_bound
 from suite.core.arrays import Bools, Ints
 from suite.core.problem import Problem
@@ -41,6 +42,7 @@ class Bound:
     ``serial``: the longest path when what joins it runs one after the other or is transferred; as
     ``critical_path`` where devices run several operations at once. ``class``: one
     colocation class, all on one device. ``window``: release time + work + delivery time.
+    ``traffic``: the same with what it must send, where that is more than all others prove.
     ``load_memory``: ``load`` with variables within the memories; it holds only for placements
     that fit, is infinite when none does, and is therefore not in ``seconds``.
     """
@@ -74,6 +76,7 @@ def lower_bound(problem: Problem) -> Bound:
         "class": _class_bound(graph.colocation, allowed, durations, release, delivery, alike.lanes),
         "window": window_bound(problem, durations, *ends, alike),
     }
+    found["traffic"] = traffic_bound(problem, durations, *ends, alike, max(found.values()))
     best = max(found.values())
     kind = next(name for name, value in found.items() if value >= best * (1 - _SAME))
     parts = {name: value / 1e9 for name, value in found.items()}

@@ -1,6 +1,5 @@
 """No valid placement beats the bound, and on graphs whose optimum is known it is reached."""
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import problems
+from strategies import every_placement, problems
 
 from suite.bounds.load_balance import Load
 from suite.bounds.lower_bound import lower_bound
@@ -16,19 +15,6 @@ from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
 from suite.simulator.reference import simulate
-
-ENOUGH = 150
-
-
-def every_placement(problem, limit=ENOUGH):
-    """All placements of classes, or ``limit`` of them picked at random."""
-    options = [np.flatnonzero(row) for row in problem.allowed]
-    if math.prod(len(o) for o in options) <= limit:
-        rows = itertools.product(*options)
-    else:
-        rng = np.random.default_rng(0)
-        rows = ([rng.choice(o) for o in options] for _ in range(limit))
-    return [np.array(row, np.int32)[problem.graph.colocation] for row in rows]
 
 
 @settings(max_examples=150, deadline=None)
