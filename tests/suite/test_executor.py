@@ -3,10 +3,13 @@
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from command_line import ROOT, SMOKE_GRAPH, children, placebench, records, start, wait_until
@@ -14,9 +17,10 @@ from command_line import write_grid as write
 
 from suite.bench.cell import Cell, Job
 from suite.bench.cell_files import Outlets
-from suite.bench.executor import execute
+from suite.bench.executor import Pool, execute
 from suite.bench.lock import FILE
 from suite.core.cores import Share, cores
+from suite.core.errors import InputError
 from suite.search.checkpoint import Checkpoint
 
 
@@ -45,6 +49,20 @@ def test_a_worker_that_cannot_be_started_leaves_none_of_the_others(tmp_path):
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert active_children() == []
     assert caught.value is not None
+
+
+def test_a_process_that_dies_while_it_opens_a_backend_is_said(tmp_path):
+    pool = Pool(Outlets(tmp_path), Share.of(1))
+    pool.start(1)
+    try:
+        (child,) = active_children()
+        # Long before it has loaded TensorFlow.
+        Timer(0.2, os.kill, (child.pid, signal.SIGKILL)).start()
+        with pytest.raises(InputError, match="opens here: the process that tried died of SIGKILL"):
+            pool.open(replace(job(0, SMOKE_GRAPH), backend="session"))
+    finally:
+        pool.stop()
+    assert active_children() == []
 
 
 @pytest.mark.parametrize("hangs", ["false", "true"])
