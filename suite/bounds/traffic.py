@@ -179,7 +179,8 @@ def _least(traffic: Traffic, hubs: Ints, sizes: NDArray[np.int64], known: float)
         return 0.0
     least = math.inf
     for places, fixed in ways:
-        least = min(least, traffic.proven(places, fixed, program.prices(places, fixed)))
+        prices = program.prices(places, fixed)
+        least = min(least, traffic.proven(places, fixed, prices) if prices is not None else 0.0)
         if least <= known:
             return 0.0
     return least

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from suite.bounds.traffic import Place, Traffic
 
 LARGEST = 4_000
-"""Edges of a program at most, those alike counted once: beyond, it takes minutes."""
+"""Edges of a program at most, those alike counted once."""
+ITERATIONS = 10_000
+"""Of the simplex method at most: 2 to 10 s; some programs of this size take minutes."""
 _WEIGHTS = 2**36
 """Sums of fewer than 100,000 of these are exact in floating point, so that no order matters."""
 
@@ -72,8 +74,11 @@ class Program:
                 return cls(traffic, colour, sent, edge)
             colour, sent = finer, finer_sent
 
-    def prices(self, places: Sequence[Place], fixed: Mapping[int, int]) -> Prices:
-        """Solve for the classes ``fixed`` in these places; returns the duals."""
+    def prices(self, places: Sequence[Place], fixed: Mapping[int, int]) -> Prices | None:
+        """Solve for the classes ``fixed`` in these places; returns the duals.
+
+        None where that takes too many iterations.
+        """
         from scipy.optimize import linprog  # takes long to load, and many bounds need none
         from scipy.sparse import block_array, coo_array, csr_array, diags_array, kron
 
@@ -125,7 +130,10 @@ class Program:
             *(limits, np.zeros(limits.shape[0])),
             *(whole, np.ones(len(may))),
             np.column_stack([np.zeros(last + 1), upper]),
+            options={"maxiter": ITERATIONS},
         )
+        if found.status == 1:
+            return None
         if found.status:
             raise RuntimeError(f"the traffic program ended with {found.message}")
         duals = np.maximum(0.0, -np.asarray(found.ineqlin.marginals, np.float64))
