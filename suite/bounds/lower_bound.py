@@ -42,7 +42,7 @@ class Bound:
     ``serial``: the longest path when what joins it runs one after the other or is transferred; as
     ``critical_path`` where devices run several operations at once. ``class``: one
     colocation class, all on one device. ``window``: release time + work + delivery time.
-    ``traffic``: the same with what it must send, where that is more than all others prove.
+    ``traffic``: the same with what it must send around hubs; else the largest of those before it.
     ``load_memory``: ``load`` with variables within the memories; it holds only for placements
     that fit, is infinite when none does, and is therefore not in ``seconds``.
     """
@@ -52,7 +52,8 @@ def lower_bound(problem: Problem) -> Bound:
     """Bound the simulated step time of every valid placement of ``problem`` from below.
 
     Simulated time is a whole number of nanoseconds, so bounds are rounded up to one. The result
-    depends on the problem alone. Takes seconds for 80,000 operations.
+    depends on the problem alone, in its last digits on the solvers of linear programs as well.
+    Takes seconds for 80,000 operations.
     """
     graph = problem.graph
     if not graph.n_ops:

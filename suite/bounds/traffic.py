@@ -28,6 +28,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +37,7 @@ from numpy.typing import NDArray
 
 from suite.bounds.alike import HANDED_ON, Alike, bytes_moved
 from suite.bounds.load_balance import ROUNDING, priced
-from suite.bounds.traffic_program import Prices, Program
+from suite.bounds.traffic_program import Effort, Prices, Program
 from suite.core.arrays import Bools, Floats, Ints
 from suite.core.machine import Machine
 from suite.core.problem import Problem
@@ -46,15 +48,18 @@ ANCHORS = 4
 HUBS = 2
 """Hubs of a window at most: each way to place them is a program of its own."""
 MANY = 32
-"""Tensors that an operation has in common with others, at least, to be a hub."""
+"""Tensors that a hub shares with the operations of a window, at least."""
 WAYS = 30
-"""Ways to place them at most: machines with more kinds of devices have no such bound."""
+"""Ways to place hubs at most: machines with more kinds of devices have no such bound."""
 NEAR = 0.02
-"""Share of the bound by which a window may become wider at either end, to have a hub in it."""
+"""Share of the bound by which both ends of a window together may become wider for each hub."""
+
+
+NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 
 class Place(NamedTuple):
-    """Devices that nothing tells apart."""
+    """Devices that are counted together."""
 
     kind: int
     devices: int
@@ -149,7 +154,7 @@ def traffic_bound(
     windows: dict[tuple[int, int], None] = {}
     for hub in _hubs(problem, release, delivery, (0, 0), np.inf, ANCHORS):
         windows |= {(int(release[hub]), 0): None, (0, int(delivery[hub])): None}
-    tried = set()
+    tried, effort = set(), Effort()
     for window in windows:
         hubs = _hubs(problem, release, delivery, window, NEAR * known, HUBS)
         first = min([window[0], *release[hubs].tolist()])
@@ -159,29 +164,31 @@ def traffic_bound(
             inside = (release >= first) & (delivery >= last)
             traffic = Traffic.of(problem, durations, alike, inside)
             classes = problem.graph.colocation[hubs]
-            least = _least(traffic, classes, alike.sizes, known - first - last)
-            known = max(known, first + last + least)
+            more = _least(traffic, classes, alike.sizes, known - first - last, effort)
+            known = max(known, first + last + more)
     return known
 
 
-def _least(traffic: Traffic, hubs: Ints, sizes: NDArray[np.int64], known: float) -> float:
-    """Nanoseconds that the work and the transfers of a window take, whose ``hubs`` are classes.
+def _least(
+    traffic: Traffic, hubs: Ints, sizes: NDArray[np.int64], enough: float, effort: Effort
+) -> float:
+    """Nanoseconds that the work and the transfers of a window take; ``hubs`` are classes.
 
-    0 where it proves no more than is ``known``, or cannot.
+    0 where that is no more than ``enough``, or cannot be said.
     """
     # With all on one device nothing is sent, so that no program proves more than that takes.
-    if traffic.work.sum(axis=0).min() <= known:
+    if traffic.work.sum(axis=0).min() <= enough:
         return 0.0
-    classes = np.unique(np.searchsorted(traffic.classes, hubs)).tolist()
-    ways = list(_ways(classes, np.isfinite(traffic.work), sizes))
+    classes = np.searchsorted(traffic.classes, hubs).tolist()
+    ways = list(islice(_ways(classes, np.isfinite(traffic.work), sizes), WAYS + 1))
     program = Program.of(traffic, classes) if len(ways) <= WAYS else None
     if program is None:
         return 0.0
     least = math.inf
     for places, fixed in ways:
-        prices = program.prices(places, fixed)
+        prices = program.prices(places, fixed, effort)
         least = min(least, traffic.proven(places, fixed, prices) if prices is not None else 0.0)
-        if least <= known:
+        if least <= enough:
             return 0.0
     return least
 
@@ -194,10 +201,10 @@ def _hubs(
     room: float,
     most: int,
 ) -> list[int]:
-    """The operations that have most tensors in common with those in a window, at most so many.
+    """The operations that share most tensors with those of a window, ``most`` of them at most.
 
-    Each has MANY of them, and both ends of the window, ``ends``, need together become wider for it
-    by ``room`` nanoseconds at most.
+    Each shares MANY of them, is of another class than the others, and makes both ends of the
+    window, ``ends``, wider by ``room`` nanoseconds at most, together.
     """
     graph = problem.graph
     tensors, readers = graph.edges
@@ -209,27 +216,36 @@ def _hubs(
     tied = np.bincount(makers[read], minlength=graph.n_ops)
     tied += np.bincount(readers[inside[makers[tensors]]], minlength=graph.n_ops)
     tied[~near] = 0
-    order = np.argsort(-tied, kind="stable")[:most]
-    return [int(op) for op in order if tied[op] >= MANY]
+    order = np.argsort(-tied, kind="stable")
+    enough = order[: np.count_nonzero(tied >= MANY)]
+    other = np.sort(np.unique(graph.colocation[enough], return_index=True)[1])
+    return [int(op) for op in enough[other[:most]]]
 
 
 def _ways(
-    hubs: Sequence[int], allowed: Bools, sizes: NDArray[np.int64]
-) -> Iterator[tuple[list[Place], dict[int, int]]]:
-    """Every way to put hubs on devices, which of a kind is alike: (places, place of each hub)."""
-    ways: list[tuple[list[int], dict[int, int]]] = [([], {})]
-    for hub in hubs:
-        longer = []
-        for kinds, where in ways:
-            beside = [at for at, kind in enumerate(kinds) if allowed[hub, kind]]
-            longer += [(kinds, where | {hub: at}) for at in beside]
-            alone = [k for k in np.flatnonzero(allowed[hub]).tolist() if kinds.count(k) < sizes[k]]
-            longer += [([*kinds, kind], where | {hub: len(kinds)}) for kind in alone]
-        ways = longer
-    for kinds, where in ways:
+    hubs: Sequence[int],
+    allowed: Bools,
+    sizes: NDArray[np.int64],
+    kinds: tuple[int, ...] = (),
+    where: Mapping[int, int] = NOWHERE,
+) -> Iterator[tuple[list[Place], Mapping[int, int]]]:
+    """Every way to put hubs on devices, which of a kind is alike: (places, place of each hub).
+
+    ``kinds`` are those of the devices that have hubs already, and ``where`` says which has which.
+    """
+    if len(where) == len(hubs):
         left = [int(size) - kinds.count(kind) for kind, size in enumerate(sizes)]
         rest = [Place(kind, devices) for kind, devices in enumerate(left) if devices]
         yield [*(Place(kind, 1) for kind in kinds), *rest], where
+        return
+    hub = hubs[len(where)]
+    for at, kind in enumerate(kinds):
+        if allowed[hub, kind]:
+            yield from _ways(hubs, allowed, sizes, kinds, {**where, hub: at})
+    for kind in np.flatnonzero(allowed[hub]).tolist():
+        if kinds.count(kind) < sizes[kind]:
+            longer = {**where, hub: len(kinds)}
+            yield from _ways(hubs, allowed, sizes, (*kinds, kind), longer)
 
 
 def _held(machine: Machine, alike: Alike, sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:
