@@ -51,7 +51,7 @@ def fan(gpus=2, *, work=10, latency=100, fast=None, in_host=False, one_process=F
     return Problem(graph, machine_from_table(table), times * 1e-9)
 
 
-def chains(long):
+def chains(long, labels=None):
     """As the fan, with a chain of so many operations in the place of each."""
     one = fan()
     ops = OPS * long
@@ -102,6 +102,15 @@ def test_what_one_process_hands_on_is_not_sent():
     assert lower_bound(problem).kind != "traffic"
     devices = np.array([1, *[1, 2] * (OPS // 2), 1])
     assert Simulator(problem).run(devices).nanoseconds < 1.1 * (402 / 2)
+
+
+def test_what_a_class_reads_outside_the_window_does_not_count():
+    """First and last operation are one class; the window begins after the first."""
+    problem = chains(2, ["ends", *[None] * (2 * OPS), "ends"])
+    alike, durations, *_ = known_of(problem)
+    window = Traffic.of(problem, durations, alike, np.arange(2 * OPS + 2) > 0)
+    assert len(window.classes) == 2 * OPS + 1
+    assert len(window.tensor) == 2 * OPS
 
 
 @pytest.mark.parametrize(
