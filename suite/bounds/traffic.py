@@ -53,9 +53,8 @@ WAYS = 30
 """Ways to place hubs at most: machines with more kinds of devices have no such bound."""
 NEAR = 0.02
 """Share of the bound by which both ends of a window together may become wider for each hub."""
-
-
 NOWHERE: Mapping[int, int] = MappingProxyType({})
+"""Where hubs are before any of them is put anywhere."""
 
 
 class Place(NamedTuple):
