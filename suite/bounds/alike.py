@@ -7,17 +7,20 @@ of one kind links may differ: a tensor that is on one of them is best off where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.arrays import Floats, Ints
-from suite.core.machine import Machine
+from suite.core.machine import Link, Machine
 from suite.core.problem import Problem
 from suite.simulator.durations import nanoseconds
 
+NEVER = int(np.iinfo(np.int64).max) // 4
+"""Release and delivery time of an operation on a device that it may not use. A quarter of what an
+integer holds, so that sums of three cannot overflow."""
 HANDED_ON = -1
 """In place of its bytes: a tensor that crosses without a copy."""
 
@@ -31,6 +34,25 @@ def least_time(latency: float, bandwidth: float, sizes: Ints) -> NDArray[np.int6
     """int64[sizes]: nanoseconds on a free channel, of tensors as :func:`bytes_moved` has them."""
     seconds: Floats = np.where(sizes == HANDED_ON, 0.0, latency + sizes / bandwidth)
     return nanoseconds(seconds)
+
+
+def least_each_way(
+    machine: Machine, kind: NDArray[np.int64], sizes: Ints, seconds: Callable[[Link], float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least time of a link to, and from, any device of each kind: int64[sizes, kinds] each.
+
+    ``seconds`` of a link are those beside its bytes; ``kind`` is int64[devices], and ``sizes`` are
+    those of :func:`bytes_moved`. NEVER where there is no link.
+    """
+    shape = (len(sizes), int(kind.max()) + 1)
+    arrive, leave = np.full(shape, NEVER), np.full(shape, NEVER)
+    links = machine.link_of.items() if len(kind) > 1 else ()
+    speeds = {(int(kind[s]), int(kind[t]), seconds(k), k.bandwidth) for (s, t), k in links}
+    for s, t, least, bandwidth in sorted(speeds):
+        time = least_time(least, bandwidth, sizes)
+        arrive[:, t] = np.minimum(arrive[:, t], time)
+        leave[:, s] = np.minimum(leave[:, s], time)
+    return arrive, leave
 
 
 @dataclass(frozen=True, eq=False)

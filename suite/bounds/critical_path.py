@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.alike import Alike, bytes_moved
+from suite.bounds.alike import NEVER, Alike, bytes_moved
 from suite.core.arrays import Ints
 from suite.core.compilation import kernel
 from suite.core.problem import Problem
 
 Nanoseconds = NDArray[np.int64]
-NEVER = int(np.iinfo(np.int64).max) // 4
-"""Release and delivery time of an operation on a device that it may not use. A quarter of what an
-integer holds, so that sums of three cannot overflow."""
 
 
 def release_and_delivery(

@@ -51,10 +51,7 @@ class Load:
         Kinds of devices that are ``alike``, by default every device.
         """
         alike = alike or Alike.apart(problem.machine)
-        classes, n = problem.graph.colocation, problem.graph.n_classes
-        columns = [np.bincount(classes, column, n) for column in durations.astype(np.float64).T]
-        work: Floats = np.stack(columns, axis=1).astype(np.float64)
-        work[~problem.allowed[:, alike.firsts]] = np.inf
+        work = class_work(problem, durations, alike)
         memory = -(-problem.machine.memory[alike.firsts] // alike.lanes)
         firsts, group = same_columns(np.vstack([work, memory.astype(np.float64)]))
         sizes = np.bincount(group[alike.kind], alike.lanes[alike.kind]).astype(np.int64)
@@ -133,6 +130,15 @@ class Load:
         lp.a_matrix_.index_ = np.concatenate([n + np.arange(groups), cells[0].reshape(-1)])
         lp.a_matrix_.value_ = np.concatenate([-self.sizes, cells[1].reshape(-1)])
         return lp
+
+
+def class_work(problem: Problem, durations: NDArray[np.int64], alike: Alike) -> Floats:
+    """float64[classes, kinds]: sums of int64[ops, kinds], infinite where a class may not go."""
+    classes, n = problem.graph.colocation, problem.graph.n_classes
+    columns = [np.bincount(classes, column, n) for column in durations.astype(np.float64).T]
+    work: Floats = np.stack(columns, axis=1).astype(np.float64)
+    work[~problem.allowed[:, alike.firsts]] = np.inf
+    return work
 
 
 def priced(price: Floats, work: Floats) -> Floats:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.alike import Alike
-from suite.bounds.critical_path import NEVER, release_and_delivery
+from suite.bounds.alike import NEVER, Alike
+from suite.bounds.critical_path import release_and_delivery
 from suite.bounds.load_balance import Load
 from suite.bounds.serialisation import serial_release_and_delivery
 from suite.bounds.traffic import traffic_bound

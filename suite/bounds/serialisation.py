@@ -23,8 +23,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.alike import Alike, bytes_moved, least_time
-from suite.bounds.critical_path import NEVER, Nanoseconds, release_and_delivery
+from suite.bounds.alike import NEVER, Alike, bytes_moved, least_each_way
+from suite.bounds.critical_path import Nanoseconds, release_and_delivery
 from suite.bounds.serialisation_kernel import Costs, raised
 from suite.core.arrays import Bools, Ints, same_columns
 from suite.core.problem import Problem
@@ -67,7 +67,7 @@ def _both_ways(
     others = ~np.diag(counts == 1)
     elsewhere = np.stack([np.where(row, here, NEVER).min(axis=1) for row in others], axis=1)
     sizes, size_of = np.unique(bytes_moved(problem), return_inverse=True)
-    arrive, leave = _transfers(problem, sizes, kind)
+    arrive, leave = least_each_way(problem.machine, kind, sizes, lambda link: link.latency)
     tensors, readers = graph.edges
     makers, rows = graph.producer[tensors], size_of.reshape(-1)[tensors]
     last = graph.n_ops - 1
@@ -89,18 +89,3 @@ def _edges(
     offsets = np.searchsorted(ends, np.arange(problem.graph.n_ops + 1)).astype(np.int64)
     together = np.asarray(classes[source] == classes[ends], np.bool_)
     return offsets, source, together, size[order].astype(np.int64)
-
-
-def _transfers(
-    problem: Problem, sizes: Ints, kind: NDArray[np.int64]
-) -> tuple[Nanoseconds, Nanoseconds]:
-    """The least time to, and from, a device of each kind: int64[sizes, kinds] each."""
-    shape = (len(sizes), int(kind.max()) + 1)
-    arrive, leave = np.full(shape, NEVER), np.full(shape, NEVER)
-    links = problem.machine.link_of.items() if len(kind) > 1 else ()
-    speeds = {(int(kind[s]), int(kind[t]), k.latency, k.bandwidth) for (s, t), k in links}
-    for s, t, latency, bandwidth in sorted(speeds):
-        time = least_time(latency, bandwidth, sizes)
-        arrive[:, t] = np.minimum(arrive[:, t], time)
-        leave[:, s] = np.minimum(leave[:, s], time)
-    return arrive, leave

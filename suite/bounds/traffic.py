@@ -35,13 +35,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.bounds.alike import HANDED_ON, Alike, bytes_moved
-from suite.bounds.load_balance import ROUNDING, priced
+from suite.bounds.alike import HANDED_ON, Alike, bytes_moved, least_each_way
+from suite.bounds.load_balance import ROUNDING, class_work, priced
 from suite.bounds.traffic_program import Effort, Prices, Program
 from suite.core.arrays import Bools, Floats, Ints
 from suite.core.machine import Machine
 from suite.core.problem import Problem
-from suite.simulator.durations import nanoseconds
 
 ANCHORS = 4
 """Hubs of the graph at most that a window may begin or end with."""
@@ -91,10 +90,8 @@ class Traffic:
     ) -> Traffic:
         """Of the operations ``inside``, bool[ops]; ``durations`` are int64[ops, kinds], in ns."""
         graph, classes = problem.graph, problem.graph.colocation
-        within, number = np.unique(classes[inside].astype(np.int64), return_inverse=True)
-        columns = [np.bincount(number, column) for column in durations[inside].T]
-        work = np.stack(columns, axis=1).astype(np.float64)
-        work[~problem.allowed[within][:, alike.firsts]] = np.inf
+        within = np.unique(classes[inside].astype(np.int64))
+        work = class_work(problem, np.where(inside[:, None], durations, 0), alike)[within]
         tensors, readers = graph.edges
         makers, sizes = graph.producer[tensors], bytes_moved(problem)
         between = inside[makers] & inside[readers] & (classes[makers] != classes[readers])
@@ -103,9 +100,12 @@ class Traffic:
         edges = np.unique(np.stack(ends, axis=1).astype(np.int64), axis=0)
         sent, tensor = np.unique(edges[:, 0], return_inverse=True)
         maker, reader = np.searchsorted(within, edges[:, 1:]).T
-        held = _held(problem.machine, alike, sizes[sent])
-        channels = _channels(problem.machine, alike)
-        return cls(within, work, tensor.reshape(-1), maker, reader, *held, alike.lanes, *channels)
+        held = least_each_way(problem.machine, alike.kind, sizes[sent], lambda link: link.held)
+        reaching, leaving = (time.astype(np.float64) for time in held)
+        return cls(
+            *(within, work, tensor.reshape(-1), maker, reader, leaving, reaching),
+            *(alike.lanes, *_channels(problem.machine, alike)),
+        )
 
     def proven(self, places: Sequence[Place], fixed: Mapping[int, int], prices: Prices) -> float:
         """Nanoseconds that these prices prove, where classes ``fixed`` are in these places."""
@@ -245,20 +245,6 @@ def _ways(
         if kinds.count(kind) < sizes[kind]:
             longer = {**where, hub: len(kinds)}
             yield from _ways(hubs, allowed, sizes, (*kinds, kind), longer)
-
-
-def _held(machine: Machine, alike: Alike, sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """float64[tensors, kinds] each: the least ns that a channel from, and to, a kind is held."""
-    leaving = np.full((len(sizes), len(alike.firsts)), np.inf)
-    reaching = leaving.copy()
-    links = {
-        (*alike.kind[[s, t]].tolist(), k.held, k.bandwidth) for (s, t), k in machine.link_of.items()
-    }
-    for source, target, held, bandwidth in sorted(links):
-        time = nanoseconds(held + sizes / bandwidth)
-        leaving[:, source] = np.minimum(leaving[:, source], time)
-        reaching[:, target] = np.minimum(reaching[:, target], time)
-    return leaving, reaching
 
 
 def _channels(machine: Machine, alike: Alike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from suite.bounds.critical_path import NEVER, release_and_delivery
+from suite.bounds.alike import NEVER
+from suite.bounds.critical_path import release_and_delivery
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table

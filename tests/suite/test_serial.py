@@ -6,12 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import placed
 
-from suite.bounds.critical_path import (
-    NEVER,
-    _delivery_times,
-    _release_times,
-    release_and_delivery,
-)
+from suite.bounds.alike import NEVER
+from suite.bounds.critical_path import _delivery_times, _release_times, release_and_delivery
 from suite.bounds.lower_bound import lower_bound
 from suite.bounds.serialisation import serial_release_and_delivery
 from suite.bounds.serialisation_kernel import SPAN, _raise_all

@@ -24,10 +24,22 @@ from suite.simulator.reference import simulate
 OPS = 40
 
 
-def fan(gpus=2, *, work=10, latency=100, fast=None, in_host=False, one_process=False, **link):
+def fan(
+    gpus=2,
+    *,
+    long=1,
+    work=10,
+    latency=100,
+    fast=None,
+    labels=None,
+    in_host=False,
+    one_process=False,
+    **link,
+):
     """An operation of 1 ns feeds 40 others of ``work`` ns, which feed another of 1 ns.
 
-    The CPU is of no use. Transfers take ``latency`` ns, from gpu:0 to gpu:1 ``fast`` ns.
+    Or 40 chains of so many each. The CPU is of no use. Transfers take ``latency`` ns, from gpu:0 to
+    gpu:1 ``fast`` ns.
     """
     base = {"memory": "1 GB", "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
     devices = [{"name": "cpu:0", "kind": "cpu", **base}]
@@ -37,38 +49,21 @@ def fan(gpus=2, *, work=10, latency=100, fast=None, in_host=False, one_process=F
     if fast is not None:
         links.append({**every, "latency": fast * 1e-9, "from": "gpu:0", "to": "gpu:1"})
     table = {"name": "m", "device": devices, "link": links, "one_process": one_process}
-    last = OPS + 1
-    edges = [(0, i) for i in range(1, last)] + [(i, last) for i in range(1, last)]
+    last = OPS * long + 1
+    edges = [(0, first) for first in range(1, last, long)]
+    edges += [(op, op + 1) for op in range(1, last) if op % long]
+    edges += [(op, last) for op in range(long, last, long)]
     graph = OpGraph.create(
         "fan",
-        [f"op{i}" for i in range(OPS + 2)],
-        ["Op"] * (OPS + 2),
+        [f"op{i}" for i in range(last + 1)],
+        ["Op"] * (last + 1),
         [a for a, _ in edges],
         [(t, b) for t, (_, b) in enumerate(edges)],
+        colocation=labels,
         host_memory=in_host,
     )
-    times = np.array([1, *[work] * OPS, 1])[:, None] * np.array([[1e6, *[1] * gpus]])
+    times = np.array([1, *[work] * (last - 1), 1])[:, None] * np.array([[1e6, *[1] * gpus]])
     return Problem(graph, machine_from_table(table), times * 1e-9)
-
-
-def chains(long, labels=None):
-    """As the fan, with a chain of so many operations in the place of each."""
-    one = fan()
-    ops = OPS * long
-    edges = [(0, 1 + long * i) for i in range(OPS)]
-    edges += [(o, o + 1) for o in range(1, ops) if o % long]
-    edges += [(long * (i + 1), ops + 1) for i in range(OPS)]
-    graph = OpGraph.create(
-        "chains",
-        [f"op{i}" for i in range(ops + 2)],
-        ["Op"] * (ops + 2),
-        [a for a, _ in edges],
-        [(t, b) for t, (_, b) in enumerate(edges)],
-    )
-    times = np.concatenate(
-        [one.seconds[:1], np.repeat(one.seconds[1:-1], long, 0), one.seconds[-1:]]
-    )
-    return Problem(graph, one.machine, times)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +101,7 @@ def test_what_one_process_hands_on_is_not_sent():
 
 def test_what_a_class_reads_outside_the_window_does_not_count():
     """First and last operation are one class; the window begins after the first."""
-    problem = chains(2, ["ends", *[None] * (2 * OPS), "ends"])
+    problem = fan(long=2, labels=["ends", *[None] * (2 * OPS), "ends"])
     alike, durations, *_ = known_of(problem)
     window = Traffic.of(problem, durations, alike, np.arange(2 * OPS + 2) > 0)
     assert len(window.classes) == 2 * OPS + 1
@@ -131,7 +126,7 @@ def test_beyond_its_limits_it_says_what_the_others_say(monkeypatch, module, limi
 
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_what_is_taken_for_alike_too_early_proves_no_more(monkeypatch, rounds):
-    problem = chains(6)
+    problem = fan(long=6)
     whole = lower_bound(problem)
     monkeypatch.setattr(traffic_program, "ROUNDS", rounds)
     assert lower_bound(problem).parts["traffic"] <= whole.parts["traffic"]
