@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from suite.core.compilation import inline
 from suite.simulator.compiled.booked import book
-from suite.simulator.compiled.channels import let_go, serve, submit
+from suite.simulator.compiled.channels import let_go
 from suite.simulator.compiled.heap import push
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.memory import allocate, allocate_outputs, free, leave, release
-from suite.simulator.compiled.occupancy import owe, pause
 from suite.simulator.compiled.ready import dequeue, enqueue, nothing_ready, receive, sort_fresh
 from suite.simulator.compiled.rules import (
     ALLOC_AT_END,
@@ -16,7 +15,6 @@ from suite.simulator.compiled.rules import (
     BLOCKS,
     BOOKED,
     BROADCAST,
-    DETAILED,
     PAUSING,
     RESTING,
     TRAILING,
@@ -57,12 +55,13 @@ def _begin(flat: Layout, w: Work, totals: Totals, lane: int, device: int, now: i
 
 
 @inline
-def end_operation(flat: Layout, w: Work, totals: Totals, lane: int, now: int, requests: int) -> int:
+def end_operation(
+    flat: Layout, w: Work, totals: Totals, lane: int, device: int, now: int, requests: int
+) -> int:
     """Handle the end of what runs in a lane, of which a device may have several if ``AT_ONCE``.
 
     Returns the number of requests there are now.
     """
-    device = flat.graph.lane_device[lane] if AT_ONCE else lane
     op = w.running[lane]
     w.running[lane] = IDLE
     if AT_ONCE and op >= 0:
@@ -72,57 +71,38 @@ def end_operation(flat: Layout, w: Work, totals: Totals, lane: int, now: int, re
     if RESTING and op >= 0 and flat.graph.rest[op, flat.graph.kind[device]] > 0:
         w.running[lane] = PAUSED
         push(flat, w, now + flat.graph.rest[op, flat.graph.kind[device]], lane)
-    before = requests
     # Where devices pause, what ends may be a pause.
     if not PAUSING or op >= 0:
-        requests = _finish(flat, w, totals, op, device, now, requests)
-    if DETAILED:
-        pause(flat, w, lane, device, now, before, requests)
-    # The device before its transfers: in one event, operations start before requests.
-    start_operation(flat, w, totals, device, now)
-    if not BOOKED:
-        for number in range(before, requests):
-            submit(flat, w, totals, number, now)
+        requests = _finish(flat, w, totals, op, device, requests)
     return requests
 
 
 @inline
-def end_transfer(
-    flat: Layout, w: Work, totals: Totals, number: int, now: int, requests: int
-) -> int:
-    """Handle an arrival, or the end of what trails it; returns the number of requests."""
-    source, target = w.source[number], w.target[number]
-    line = flat.links.queue[source, target]
+def end_transfer(flat: Layout, w: Work, number: int, now: int) -> int:
+    """Handle an arrival, or the end of what trails it; returns the queue whose channels are freed.
+
+    -1 where none are.
+    """
+    source = w.source[number]
     edge = w.first_edge[number]
-    held = not BOOKED and not AT_ONCE
-    if held and not (TRAILING and edge >= 0):
+    line = -1
+    if not BOOKED and not AT_ONCE and not (TRAILING and edge >= 0):
+        line = flat.links.queue[source, w.target[number]]
         let_go(flat.links, w, line)
     if TRAILING and edge >= 0:
         w.first_edge[number] = -1
-        after = now + flat.links.trail[source, target]
+        after = now + flat.links.trail[source, w.target[number]]
         push(flat, w, after, len(w.running) + number)
     if not BLOCKS and not (TRAILING and edge < 0):
         release(flat.graph, w, w.tensor[number], source)
     while edge >= 0:
         receive(w, flat.graph.consumer[edge])
         edge = w.chain[edge]
-    requests = _join(flat, w, totals, target, now, requests, True)
-    if DETAILED:
-        owe(flat, w, number)
-    if BROADCAST:
-        for device in range(len(w.used)):
-            start_operation(flat, w, totals, device, now)
-    else:
-        start_operation(flat, w, totals, target, now)
-    if held:
-        serve(flat, w, totals, line, now)
-    return requests
+    return line
 
 
 @inline
-def _finish(
-    flat: Layout, w: Work, totals: Totals, op: int, device: int, now: int, requests: int
-) -> int:
+def _finish(flat: Layout, w: Work, totals: Totals, op: int, device: int, requests: int) -> int:
     """Free what an operation read, publish what it produced; the number of requests is returned."""
     graph = flat.graph
     for k in range(graph.in_start[op], graph.in_start[op + 1]):
@@ -141,11 +121,11 @@ def _finish(
         # What nobody reads is done at once.
         if not BLOCKS and w.uses[tensor] == 0:
             free(graph, w, tensor, device)
-    return _join(flat, w, totals, device, now, requests, False)
+    return requests
 
 
 @inline
-def _join(
+def join(
     flat: Layout, w: Work, totals: Totals, device: int, now: int, requests: int, remote: bool
 ) -> int:
     """Put the operations that became ready into their queues, in topological order.

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.compilation import inline, lean_kernel, with_globals
-from suite.simulator.compiled.channels import end_hold
-from suite.simulator.compiled.events import end_operation, end_transfer, start_operation
+from suite.simulator.compiled.channels import end_hold, serve, submit
+from suite.simulator.compiled.events import end_operation, end_transfer, join, start_operation
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
+from suite.simulator.compiled.occupancy import owe, pause
 from suite.simulator.compiled.reset import reset
-from suite.simulator.compiled.rules import AT_ONCE, TIMED, Rules
+from suite.simulator.compiled.rules import AT_ONCE, BOOKED, BROADCAST, DETAILED, TIMED, Rules
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -34,17 +35,41 @@ def simulate(
     now = 0
     while w.heap[-1] > 0:
         now, index = pop(flat, w)
+        before = requests
+        if AT_ONCE and index >= lanes + edges:
+            end_hold(flat, w, totals, index - lanes - edges, now)
+            continue
+        line = -1
         if index < lanes:
             if TIMED:
                 # Longest paths to the end would hardly tell earlier (docs/baselines.md).
                 least = now + _left(flat, w, totals, index)
                 if least > deadline:
                     return -least, requests
-            requests = end_operation(flat, w, totals, index, now, requests)
-        elif AT_ONCE and index >= lanes + edges:
-            end_hold(flat, w, totals, index - lanes - edges, now)
+            device = flat.graph.lane_device[index] if AT_ONCE else index
+            requests = end_operation(flat, w, totals, index, device, now, requests)
+            requests = join(flat, w, totals, device, now, requests, False)
+            if DETAILED:
+                pause(flat, w, index, device, now, before, requests)
         else:
-            requests = end_transfer(flat, w, totals, index - lanes, now, requests)
+            device = w.target[index - lanes]
+            line = end_transfer(flat, w, index - lanes, now)
+            requests = join(flat, w, totals, device, now, requests, True)
+            if DETAILED:
+                owe(flat, w, index - lanes)
+        # Below, what follows any event stands once: each copy of it would take long to compile.
+        if BROADCAST and index >= lanes:
+            for other in range(len(w.used)):
+                start_operation(flat, w, totals, other, now)
+        else:
+            start_operation(flat, w, totals, device, now)
+        # In one event, operations start before transfers.
+        if not BOOKED:
+            if index < lanes:
+                for number in range(before, requests):
+                    submit(flat, w, totals, number, now)
+            elif not AT_ONCE and line >= 0:
+                serve(flat, w, totals, line, now)
     if TIMED and now > deadline:
         return -now, requests
     return now, requests
