@@ -83,6 +83,9 @@ def test_where_nothing_can_be_written_is_said_before_anything_is_computed(folder
         ("annealing", "batch=true", "placer annealing: batch is True; give a whole number"),
         ("etf", "queued=no", "placer etf: queued is 'no'; give true or false"),
         ("restarts", "placer=3", "placer restarts: placer is 3; give text"),
+        ("annealing", "starts='metis'", "placer annealing: starts is 'metis'; give a list"),
+        ("annealing", "starts=['metis', 3]", "placer annealing: starts[1] is 3; give text"),
+        ("best_estimate", "imbalances=[0.1, nan]", "imbalances[1] is nan; give a finite number"),
         ("annealing", "bath=3", "placer annealing has parameters evaluations, "),
     ],
 )
