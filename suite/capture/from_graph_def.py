@@ -71,6 +71,7 @@ def _complete(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
     for node in placeholders:
         known = tf.TensorShape(node.attr["shape"].shape)
         shape = options.shape(node.name, None if known.rank is None else known.as_list())
+        options.dtype(node.name, tf.as_dtype(node.attr["dtype"].type).name)
         node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
         said.append(f"{node.name} {shape}")
     for node in graph_def.node:

@@ -29,9 +29,11 @@ class KerasInputs:
     """In words, empty where the model says its inputs itself."""
 
     def __str__(self) -> str:
-        """The choice, in words."""
-        shapes = ", ".join(f"{spec.name} {spec.shape}" for spec in self.specs)
-        return f"inputs {shapes}{f' ({self.source})' if self.source else ''}"
+        """The choice, in words, with types where the model does not say them."""
+        if not self.source:
+            return f"inputs {', '.join(f'{spec.name} {spec.shape}' for spec in self.specs)}"
+        each = (f"{spec.name} {spec.shape} {spec.dtype.name}" for spec in self.specs)
+        return f"inputs {', '.join(each)} ({self.source})"
 
 
 def inputs_of(network: keras.Model, name: str, options: Options) -> KerasInputs:
@@ -51,7 +53,10 @@ def _symbolic(
     import tensorflow as tf
 
     options.check_names([tensor.name for tensor in tensors])
-    specs = [tf.TensorSpec(options.shape(t.name, t.shape), t.dtype, t.name) for t in tensors]
+    specs = [
+        tf.TensorSpec(options.shape(t.name, t.shape), options.dtype(t.name, t.dtype), t.name)
+        for t in tensors
+    ]
     structure = getattr(network, "input", tensors[0])  # a Sequential need not have it
 
     def packed(flat: Tensors) -> object:
@@ -77,12 +82,15 @@ def _built(network: keras.Model, name: str, options: Options) -> KerasInputs:
             " before you return it"
         )
     options.check_names([path for path, _ in shapes])
-    _check_ids(network, name)
+    untyped = [path for path, _ in shapes if path not in options.types]
+    if untyped:
+        _check_ids(network, name, untyped)
     specs = []
     for path, shape in shapes:
         given = options.batch is not None or path in options.inputs
         known = (None, *shape[1:]) if given and shape else shape
-        specs.append(tf.TensorSpec(options.shape(path, known), network.input_dtype, path))
+        dtype = options.types.get(path, network.input_dtype)
+        specs.append(tf.TensorSpec(options.shape(path, known), dtype, path))
     structure = {key: _marked(entry) for key, entry in arguments.items()}
 
     def packed(flat: Tensors) -> Any:
@@ -96,7 +104,7 @@ def _built(network: keras.Model, name: str, options: Options) -> KerasInputs:
     return KerasInputs(specs, packed, call, "the shapes of the call that built it")
 
 
-def _check_ids(network: keras.Model, name: str) -> None:
+def _check_ids(network: keras.Model, name: str, untyped: Sequence[str]) -> None:
     """Refuse token ids that come as short floats, the only type that is known (InputError)."""
     import keras
     import tensorflow as tf
@@ -104,9 +112,11 @@ def _check_ids(network: keras.Model, name: str) -> None:
     layers = network._flatten_layers()
     embeds = any(isinstance(layer, keras.layers.Embedding) for layer in layers)
     if embeds and tf.as_dtype(network.input_dtype).size < 4:
+        said = " ".join(f"--input {path}=int32" for path in untyped)
         raise InputError(
             f"{name} does not say its inputs' types, and ids of an Embedding would be rounded to"
-            f" {network.input_dtype}; build it with keras.Input(..., dtype='int32')"
+            f" {network.input_dtype}; give types, {said}, or build it with keras.Input(...,"
+            " dtype='int32')"
         )
 
 

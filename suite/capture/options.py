@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from suite.core.errors import InputError
 
 DEFAULT_BATCH = 32
@@ -20,24 +22,31 @@ class Options:
     """The first dimension of inputs that leave it open; None: 32, for inference 1."""
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Input name -> its whole shape."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Input name -> its type, such as int32, where the model does not say it."""
     fetch: tuple[str, ...] = ()
     """Operations of a GraphDef that a step runs; none: those that nothing reads."""
     trust: bool = False
     """Whether a Keras model may run Python code that it carries."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes below 1 (InputError)."""
+        """Refuse sizes below 1 and types of no numbers (InputError)."""
         if self.batch is not None and self.batch < 1:
             raise InputError(f"the batch is {self.batch}; give >= 1")
         for name, shape in self.inputs.items():
             if any(size < 1 for size in shape):
                 raise InputError(f"input {name}: the shape is {shape}; give sizes >= 1")
+        for name, dtype in self.types.items():
+            if not _is_type(dtype):
+                raise InputError(
+                    f"input {name}: there is no type {dtype!r}; give one such as int32 or float32"
+                )
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Options:
         """What ``asdict`` made of options, read back from JSON."""
         inputs = {name: tuple(shape) for name, shape in fields["inputs"].items()}
-        return cls(fields["batch"], inputs, tuple(fields["fetch"]), fields["trust"])
+        return cls(**{**fields, "inputs": inputs, "fetch": tuple(fields["fetch"])})
 
     @property
     def given(self) -> bool:
@@ -57,11 +66,26 @@ class Options:
             )
         return given
 
+    def dtype(self, name: str, known: str) -> str:
+        """The type of an input of which the model says ``known``; InputError if told otherwise."""
+        given = self.types.get(name, known)
+        if given != known:
+            raise InputError(f"input {name!r} is {known}, the model says; leave out {given}")
+        return known
+
     def check_names(self, names: Sequence[str]) -> None:
-        """Raise InputError when a shape was given for an input that is not there."""
-        for name in self.inputs:
+        """Raise InputError when something was said of an input that is not there."""
+        for name in (*self.inputs, *self.types):
             if name not in names:
                 raise InputError(f"there is no input {name!r}; inputs: {', '.join(names)}")
+
+
+def _is_type(name: str) -> bool:
+    """Whether a type of numbers, or of truth values, has this name in NumPy or is bfloat16."""
+    try:
+        return name == "bfloat16" or (np.dtype(name).kind in "biuf" and np.dtype(name).name == name)
+    except TypeError:
+        return False
 
 
 def _fits(given: Sequence[int], known: Sequence[int | None]) -> bool:

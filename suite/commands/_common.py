@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -141,8 +142,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         action="append",
         default=[],
-        metavar="NAME=SIZE,...",
-        help="whole shape of an input (NAME= for a scalar)",
+        metavar="NAME=[TYPE:]SIZE,...",
+        help="whole shape of an input (NAME= for a scalar), with its type, as in ids=int32:8,128,"
+        " or its type alone, as in ids=int32, where the model does not say it",
     )
     opened.add_argument(
         "--fetch",
@@ -193,17 +195,20 @@ def options_of(arguments: argparse.Namespace) -> Options:
     """What the arguments say of a model that leaves something open."""
     from suite.capture.options import Options
 
-    shapes = {}
+    shapes, types = {}, {}
     for text in arguments.input:
-        name, equals, sizes = text.partition("=")
-        try:
-            shape = tuple(int(size) for size in sizes.split(",")) if sizes else ()
-        except ValueError:
-            equals = ""
-        if not equals or not name:
-            raise InputError(f"--input {text}: write NAME=SIZE,SIZE,... with whole numbers")
-        shapes[name] = shape
-    return Options(arguments.batch, shapes, tuple(arguments.fetch), arguments.trust)
+        said = re.fullmatch(r"([^=]+)=(?:([a-z]\w*)(:|$))?(-?\d+(?:,-?\d+)*)?", text)
+        if said is None:
+            raise InputError(
+                f"--input {text}: write NAME=SIZE,SIZE,... with whole numbers, NAME=TYPE:SIZE,..."
+                " or NAME=TYPE"
+            )
+        name, dtype, colon, sizes = said.groups()
+        if dtype:
+            types[name] = dtype
+        if colon or not dtype:
+            shapes[name] = tuple(map(int, sizes.split(","))) if sizes else ()
+    return Options(arguments.batch, shapes, types, tuple(arguments.fetch), arguments.trust)
 
 
 def machine_of(arguments: argparse.Namespace) -> Machine:

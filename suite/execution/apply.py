@@ -78,6 +78,7 @@ def apply(
     *,
     batch: int | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> PlacedStep:
     """Run a training step where a placement says.
 
@@ -88,8 +89,8 @@ def apply(
     names to device names. ``devices`` maps these to TensorFlow's, such as ``{"gpu:0": "CPU:1"}``
     or, after ``tf.config.experimental_connect_to_cluster``, ``{"cpu:1":
     "/job:worker/task:1/device:CPU:0"}``; without it, ``cpu:1`` is the second logical CPU here.
-    ``batch`` and ``inputs`` complete the open shapes of a Keras model, as ``--batch`` and
-    ``--input`` do.
+    ``batch`` and ``inputs`` complete the open shapes of a Keras model, and ``types`` the types that
+    it does not say, as ``--batch`` and ``--input`` do.
 
     The variables are moved with their values and stay the same Python objects: layers, optimizers,
     checkpoints and functions that have been traced go on working. The operations are those of the
@@ -107,7 +108,7 @@ def apply(
 
     traced = step[0] if isinstance(step, tuple | list) and step else step
     name = str(getattr(traced, "__name__", None) or getattr(traced, "name", None) or "the step")
-    program = capture_step(name, step, Options(batch, inputs or {}))
+    program = capture_step(name, step, Options(batch, inputs or {}, types or {}))
     names = _names(placement)
     _check(program, names)
     there = names_here(names.values(), devices)

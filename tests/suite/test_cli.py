@@ -287,6 +287,8 @@ def assert_refused(arguments, words, capsys):
         ("graph n.keras --input x=3,0", "input x: the shape is (3, 0); give sizes >= 1"),
         ("graph n.keras --input x", "--input x: write NAME=SIZE,SIZE,... with whole numbers"),
         ("graph n.keras --input x=3x4", "--input x=3x4: write NAME=SIZE"),
+        ("graph n.keras --input x=int32:a", "--input x=int32:a: write NAME=SIZE"),
+        ("graph n.keras --input x=int31:4", "input x: there is no type 'int31'; give one such"),
         ("graph n.keras --fetch x", "--fetch is for GraphDefs; leave it out"),
         ("bench quik", "no grid or table 'quik'; did you mean 'quick'? known: "),
         ("bench none.toml", "cannot read none.toml"),
@@ -372,5 +374,5 @@ def test_what_a_command_reads_is_not_written_over(folder, capsys):
 
 def test_a_start_that_is_no_placer_is_said_in_one_line(folder, capsys):
     graph = ["--graph", str(SMOKE_GRAPH), "--machine", "k40", "--evaluations", "9"]
-    assert main(["place", *graph, "--placer", "annealing", "--set", "starts=[3]"]) == 2
-    assert "no placer 3; known: annealing, " in capsys.readouterr().err
+    assert main(["place", *graph, "--placer", "annealing", "--set", "starts=['meits']"]) == 2
+    assert "no placer 'meits'; did you mean 'metis'? known: annealing, " in capsys.readouterr().err

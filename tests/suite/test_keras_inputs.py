@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from suite.capture.from_keras import capture_file, capture_keras
 from suite.capture.options import Options
@@ -52,18 +53,55 @@ def chosen(model, **options):
 
 def test_a_model_that_was_called_on_data_has_the_shapes_of_that_call():
     model = called(Dense(), np.zeros((4, 6)))
-    assert chosen(model) == f"inputs input (4, 6) {SAID}"
-    assert chosen(model, batch=8) == f"inputs input (8, 6) {SAID}"
-    assert chosen(model, inputs={"input": (5, 6)}) == f"inputs input (5, 6) {SAID}"
-    with pytest.raises(InputError, match="there is no input 'x'; inputs: input"):
-        chosen(model, inputs={"x": (5, 6)})
+    assert chosen(model) == f"inputs input (4, 6) float32 {SAID}"
+    assert chosen(model, batch=8) == f"inputs input (8, 6) float32 {SAID}"
+    assert chosen(model, inputs={"input": (5, 6)}) == f"inputs input (5, 6) float32 {SAID}"
+    for said in ({"inputs": {"x": (5, 6)}}, {"types": {"x": "int32"}}):
+        with pytest.raises(InputError, match="there is no input 'x'; inputs: input"):
+            chosen(model, **said)
 
 
 def test_several_tensors_keep_their_structure():
     pair = called(Pair(), [np.zeros((4, 6)), np.zeros((4, 6))])
-    assert chosen(pair) == f"inputs input_0 (4, 6), input_1 (4, 6) {SAID}"
+    assert chosen(pair) == f"inputs input_0 (4, 6) float32, input_1 (4, 6) float32 {SAID}"
     two = called(TwoArguments(), np.zeros((4, 6)), np.zeros((4, 3)))
-    assert chosen(two, batch=2) == f"inputs a (2, 6), b (2, 3) {SAID}"
+    assert chosen(two, batch=2) == f"inputs a (2, 6) float32, b (2, 3) float32 {SAID}"
+
+
+class Words(keras.Model):
+    """Means of embedded token ids, which are cut off at 256 if they come as bfloat16."""
+
+    def __init__(self):
+        super().__init__(dtype="mixed_bfloat16")
+        self.embed = keras.layers.Embedding(5000, 4, dtype="mixed_bfloat16")
+
+    def call(self, ids):
+        return keras.ops.mean(self.embed(ids), axis=1)
+
+
+def test_a_type_that_the_model_does_not_say_is_given():
+    words = called(Words(), np.zeros((8, 6), np.int32))
+    program = capture_keras(words, "model", Options(types={"input": "int32"}))
+    assert program.graph.metadata["choices"][0] == f"inputs input (8, 6) int32 {SAID}"
+    (ids,) = (tensor for tensor in program.function.inputs if tensor.dtype != tf.resource)
+    assert ids.dtype == tf.int32
+    whole = Options(inputs={"input": (2, 6)}, types={"input": "int32"})
+    said = capture_keras(words, "model", whole).graph.metadata["choices"][0]
+    assert said == f"inputs input (2, 6) int32 {SAID}"
+
+
+def test_a_type_that_the_model_says_is_not_changed():
+    x = keras.Input((4,), name="x")
+    network = keras.Model(x, keras.layers.Dense(2)(x))
+    assert chosen(network, types={"x": "float32"}) == "inputs x (32, 4)"
+    with pytest.raises(InputError, match="input 'x' is float32, the model says; leave out int32"):
+        chosen(network, types={"x": "int32"})
+
+
+@pytest.mark.parametrize("name", ["int", "words", "object", "str32", "datetime64", "int32,int32"])
+def test_a_type_is_one_of_numbers(name):
+    with pytest.raises(InputError, match=f"input x: there is no type '{name}'; give one such as"):
+        Options(types={"x": name})
 
 
 def test_a_model_that_was_never_called_is_told_how_to_mend_it():

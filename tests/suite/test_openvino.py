@@ -1,6 +1,7 @@
 """OpenVINO's models become graphs: every operation and edge of the IR, counted by hand."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -280,6 +281,21 @@ def test_a_module_is_traced_with_its_example_or_with_zeros_of_the_sizes_given():
     assert graphs[0].tensor_bytes.tolist() == graphs[1].tensor_bytes.tolist()
     with pytest.raises(InputError, match="return a pair, the module and its example inputs"):
         convert("net:module", Halves(), Options())
+
+
+def test_a_module_that_takes_ids_is_traced_with_the_type_given():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    rows = Options(inputs={"input": (2, 6)})
+    with pytest.raises(InputError, match="cannot be converted by OpenVINO"):
+        convert("net:module", torch.nn.Embedding(50, 4), rows)
+    ids = replace(rows, types={"input": "int64"})
+    model, _ = convert("net:module", torch.nn.Embedding(50, 4), ids)
+    assert model.input().get_element_type().to_dtype() == np.int64
+
+
+def test_a_type_that_the_model_says_is_not_changed():
+    with pytest.raises(InputError, match="input 'x' is float32, the model says; leave out int32"):
+        fix_shapes(dense(4), Options(types={"x": "int32"}))
 
 
 def refused(capsys, *arguments):

@@ -62,8 +62,8 @@ def convert(target: str, found: object, options: Options) -> tuple[openvino.Mode
     """Convert what ``package.module:function`` gives, or returns, as :func:`read_file` does.
 
     A pair holds example inputs, too, whose sizes count where neither model nor options give any.
-    A module of PyTorch's is traced with these, or else with zeros of the sizes in the options;
-    without either it is scripted, which few modules allow.
+    A module of PyTorch's is traced with these, or else with zeros of the sizes and types in the
+    options; without either it is scripted, which few modules allow.
     """
     require_openvino(target)
     import openvino
@@ -80,7 +80,11 @@ def _of_module(target: str, module: object, example: object, options: Options) -
     if example is None and options.inputs:
         import torch
 
-        example = {name: torch.zeros(shape) for name, shape in options.inputs.items()}
+        types = {name: getattr(torch, dtype) for name, dtype in options.types.items()}
+        example = {
+            name: torch.zeros(shape, dtype=types.get(name))
+            for name, shape in options.inputs.items()
+        }
     try:
         return openvino.convert_model(module, example_input=example)
     except Exception as error:
@@ -121,6 +125,8 @@ def fix_shapes(model: openvino.Model, options: Options) -> list[str]:
         else:
             sizes = [d.get_length() if d.is_static else None for d in partial]
         shape = options.shape(name, sizes)
+        if name in options.types:
+            options.dtype(name, port.get_element_type().to_dtype().name)
         if partial.is_dynamic:
             shapes[port] = PartialShape([*shape])
             chosen.append(f"input {name}: {', '.join(map(str, shape)) or 'a scalar'}")
