@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ import pandas as pd
 from suite.bench.cell import SIMULATOR, Cell
 from suite.bench.grid import known_grids, planned_cells
 from suite.core.statistics import Agreement
-from suite.formats.machine_toml import known_machines, load_machine
-from suite.formats.measured_costs import machine_of_records
 from suite.report import fidelity_data
 from suite.report.fidelity_data import fullest_peaks, measured_seconds
+from suite.report.recorded import machine_of
 
 COLUMNS = (
     *("grid", "machine", "gpus", "task", "placer", "seed", "backend", "virtual"),
@@ -27,10 +25,19 @@ COLUMNS = (
 )
 
 
+ELSEWHERE = ("hsdag_table4",)
+"""Grids run for real on another host than the machine that they simulate: to compare what is
+computed, in a table of their own, not how long it takes."""
+
+
 def for_real(records: pd.DataFrame) -> pd.DataFrame:
-    """The records of grids that a real backend ran; their grids' names end in ``@BACKEND``."""
+    """The records of grids that a real backend ran; their grids' names end in ``@BACKEND``.
+
+    Without those of ELSEWHERE.
+    """
     real = records["backend"] != SIMULATOR
-    return records[real & records["grid"].str.contains("@", regex=False)]
+    ran = records[real & records["grid"].str.contains("@", regex=False)]
+    return ran[~ran["grid"].str.split("@").str[0].isin(ELSEWHERE)]
 
 
 def measured(records: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +107,8 @@ def missing(records: pd.DataFrame) -> list[str]:
     """
     names: list[str] = []
     for (grid, machine), part in for_real(records).groupby(["grid", "machine"]):
-        most = _gpus(str(machine), Path(part["path"].iloc[0]))
+        kept = machine_of(part)
+        most = len(kept.gpus) if kept else inf
         found = {Cell(*(row[f.name] for f in fields(Cell))).name for _, row in part.iterrows()}
         for cell in _planned(str(grid).rpartition("@")[0]):
             gpus = int(min(cell.gpus, most))
@@ -108,14 +116,3 @@ def missing(records: pd.DataFrame) -> list[str]:
             if real.name not in found:
                 names.append(real.name)
     return list(dict.fromkeys(names))
-
-
-def _gpus(name: str, record: Path) -> float:
-    """How many GPUs a machine has: that beside the record of a grid run for real, or by name.
-
-    Infinite where it is not known: then all that was planned was to be run.
-    """
-    kept = machine_of_records(record.parents[3], name)
-    if kept == name and name not in known_machines():
-        return inf
-    return len(load_machine(kept).gpus)

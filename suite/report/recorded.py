@@ -16,9 +16,19 @@ from suite.core.machine import Machine
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.graph_npz import load_graph_file
-from suite.formats.machine_toml import load_machine
+from suite.formats.machine_toml import known_machines, load_machine
 from suite.formats.measured_costs import as_measured, machine_of_records, with_op_times
 from suite.search.registry import tasks
+
+
+def machine_of(records: pd.DataFrame) -> Machine | None:
+    """The machine of records of one grid and machine: that kept beside them, else by its name.
+
+    None where it is not known here.
+    """
+    name, folder = str(records["machine"].iloc[0]), Path(records["path"].iloc[0]).parents[3]
+    kept = machine_of_records(folder, name)
+    return None if kept == name and name not in known_machines() else load_machine(kept)
 
 
 def recorded(record: pd.Series) -> tuple[Problem, Ints]:

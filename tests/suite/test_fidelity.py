@@ -187,6 +187,22 @@ def test_the_page_explains_the_worst(reports):
     assert (reports / "fidelity.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_page_says_whether_the_fastest_simulated_is_the_fastest(tmp_path):
+    results = tmp_path / "results"
+    planted(results, "alpha", [(1.0, [3.0, 3.1, 2.9]), (2.0, [2.0, 2.1, 1.9])], "best")
+    planted(results, "beta", [(1.0, [3.0, 3.4, 1.9]), (2.0, [2.0, 2.1, 1.8])], "best")
+    planted(results, "gamma", [(1.0, [1.0]), (2.0, [2.0])])
+    page = (reported(results, tmp_path / "reports") / "fidelity.md").read_text()
+    section = page.partition("## The fastest")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if "| here" in line]
+    found = [[cell.strip() for cell in row.split("|")][4:-1] for row in rows]
+    assert found == [
+        ["best 0", "best 1", "1.50"],
+        ["best 0", "best 1", "1.50, within noise"],
+        ["random 0", "random 0", "1.00"],
+    ]
+
+
 def test_the_page_says_how_well_the_best_simulator_would_rank(tmp_path):
     """By hand: two rounds that rank 1 2 3 4 and 1 2 4 3 agree by 0.8; sqrt(1.6 / 1.8)."""
     rounds = [(1.0, 1.1), (2.0, 2.1), (3.0, 4.1), (4.0, 3.1)]

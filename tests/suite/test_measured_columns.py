@@ -129,7 +129,15 @@ def test_of_one_placement_no_other_could_be_faster(results):
     assert row(results, "measured", "Agreement", "nmt_2")["same"] == "-"
     assert row(results, "measured", "Agreement", "nmt_4")["same"] != "-"
     notes = build_table("measured", results).notes
-    assert any(" of 1 lines of Agreement with several placements" in note for note in notes)
+    counted = "Of the 1 lines of Agreement with several placements"
+    found = "the fastest in reality on 1, within its noise on 0, and slower on 0."
+    assert [note.endswith(found) for note in notes if note.startswith(counted)] == [True], notes
+
+
+def test_what_ran_on_another_host_than_its_machine_is_not_compared(results):
+    write(results, ran("nmt_2", "gpu_only", [0.1], grid="hsdag_table4@openvino"))
+    page = build_table("measured", results)
+    assert (page.found, page.sections[0].rows) == (0, ())
 
 
 def test_without_records_the_page_says_so(results):

@@ -20,20 +20,23 @@ TITLE = "Grids run for real: simulated and measured step time of every placer"
 TABLES = ("measured",)
 COLOURS = {"cluster": PUBLISHED, "session": "#2e7d32"}
 KEYS = ["grid", "machine", "gpus", "task"]
+FEW = 3
+"""Answers below which a panel would show less than its line in the table says."""
 FRAME, LINE = 1.6, 0.15
 """Inches of a panel's height: what is around it, and each of its lines."""
 
 
 def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
-    """Draw a panel for each grid, machine and task; an empty one when nothing was measured."""
+    """Draw a panel for each grid, machine and task with FEW answers; else an empty one."""
     from matplotlib.figure import Figure
 
     rows = measured(records)
     rows = comparable(rows.assign(label=labels(rows)))
-    parts = [part for _, part in rows.groupby(KEYS, sort=False)]
+    groups = rows.groupby(KEYS, sort=False)
+    parts = [part for _, part in groups if part["label"].nunique() >= FEW]
     if not parts:
         figure, axes = panels(1, 1, 4.0)
-        axes[0].set_title("No grid has been run yet")
+        axes[0].set_title(f"No grid has been run yet with {FEW} answers on a task")
         return figure
     lines = [part["label"].nunique() for part in parts]
     heights = [FRAME + LINE * max(lines[i : i + 2]) for i in range(0, len(lines), 2)]

@@ -14,6 +14,7 @@ from suite.report import agreement
 from suite.report.comparison import Comparison, Pairs
 from suite.report.outcome import ratio, word
 from suite.report.policies import seen_note
+from suite.report.recorded import machine_of
 from suite.report.tables._sections import fullest
 
 
@@ -189,6 +190,13 @@ def provenance(records: pd.DataFrame) -> list[str]:
         if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
     return [*lines, *seen_note(records)]
+
+
+def machines(records: pd.DataFrame) -> list[str]:
+    """Where the figures of each machine come from; nothing of one that is not known here."""
+    groups = records.groupby("machine", sort=True)
+    found = {str(name): machine_of(part) for name, part in groups}
+    return [f"Machine {name}: {one.source}." for name, one in found.items() if one]
 
 
 def _judge(backend: str, semantics: str) -> str:

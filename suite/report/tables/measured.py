@@ -11,7 +11,7 @@ from suite.report.measured_data import agree, for_real, labels, measured, missin
 from suite.report.outcome import Printed, word
 from suite.report.table import Section, Table
 from suite.report.tables._intervals import step_intervals
-from suite.report.tables._notes import code_note, failures, provenance
+from suite.report.tables._notes import code_note, failures, machines, provenance
 from suite.report.tables._winner import Winner
 
 TITLE = "Measured: grids run for real, beside their simulation"
@@ -21,14 +21,14 @@ bench GRID --backend session|cluster|openvino`; docs/execution.md; with OpenVINO
 inference, else one of training): the median of the steps that count and, in square brackets, its
 interval or, of fewer than six steps, their range. Error: (simulated - measured) / measured."""
 AGREEMENT = (
-    *("task", "grid", "machine", "backend", "placers", "placements", "Spearman", "error %"),
+    *("task", "grid", "machine", "backend", "answers", "placements", "Spearman", "error %"),
     *("fastest simulated", "fastest measured", "same"),
 )
 AGREEMENT_LEAD = """\
-Placers: those measured; some give the same placement. Spearman: rank correlation of their step
-times. Error: median of |simulated - measured| / measured. Same: whether the placer that the
-simulator finds fastest is the fastest in reality; within noise: the measured intervals of the two
-overlap; otherwise how much slower it is in reality than the fastest."""
+Answers: of all placers and seeds, measured; some are the same placement. Spearman: rank
+correlation of their step times. Error: median of |simulated - measured| / measured. Same: whether
+what the simulator finds fastest is the fastest in reality; within noise: the measured intervals of
+the two overlap; otherwise how much slower it is in reality than the fastest."""
 NONE = "No grid has been run yet: `placebench bench measured --backend cluster`."
 
 
@@ -132,11 +132,18 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
     keys = ["grid", "machine", "gpus", "task", "backend"]
     verdicts = [Winner.of(part).verdict for _, part in rows.groupby(keys, sort=False)]
     told = [verdict for verdict in verdicts if verdict != "-"]
-    right = sum(verdict in ("yes", "within noise") for verdict in told)
+    yes, noise = (told.count(verdict) for verdict in ("yes", "within noise"))
     notes.append(
-        f"On {right} of {len(told)} lines of Agreement with several placements, what the simulator"
-        " finds fastest is the fastest in reality, or within its noise."
+        f"Of the {len(told)} lines of Agreement with several placements, what the simulator finds"
+        f" fastest is the fastest in reality on {yes}, within its noise on {noise}, and slower on"
+        f" {len(told) - yes - noise}."
     )
+    if rows["grid"].eq("answers").any():
+        notes.append(
+            "Grid `answers`, docs/execution.md: judged on several machines drawn from the profile's"
+            " uncertainty by the mean (`annealing_mean`) or the worst (`annealing_worst`); `_top`:"
+            " of its best answers, run for real, the fastest. The number behind a name is the seed."
+        )
     notes.append(
         "Bold: the fastest in the simulator, with its equals; the fastest in reality where its"
         " interval overlaps no other."
@@ -149,4 +156,5 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
         notes.append(
             "Virtual: devices that share hardware, one GPU or one pool of cores split into several."
         )
-    return [*notes, *failures(records), *provenance(records), *code_note(records)]
+    notes += [*failures(records), *machines(records)]
+    return [*notes, *provenance(records), *code_note(records)]
