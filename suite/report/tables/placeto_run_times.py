@@ -144,13 +144,14 @@ def _claims(rows: list[_Row], theirs: pd.DataFrame) -> Section:
         tuple(entries()),
         "Placements: how many a search evaluated. Where one had twice as many as the other, or"
         " more, it is not compared after how many each found its best: the longer one improves to"
-        " its end. After how many Placeto is as fast as another in the end: the last table of ours.",
+        " its end. After how many Placeto is as fast as another ends: the last table of ours.",
     )
 
 
 def _budget(rows: list[_Row], placer: str) -> str:
     """The most placements that one search of the placer evaluated."""
-    return printed(max((row.budget[placer] for row in rows), default=nan))
+    known = [row.budget[placer] for row in rows if not isnan(row.budget[placer])]
+    return printed(max(known, default=nan))
 
 
 def _summary(gains: list[float], speeds: list[float]) -> tuple[str, str, str, str]:
