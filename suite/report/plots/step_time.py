@@ -23,7 +23,7 @@ TABLES = ("hdp_table1",)
 SECONDS = metric("step_time")
 BAR = 0.46
 """Width of a bar; placers are 1 apart."""
-LOG_FROM = 40.0
+LOG_FROM = 8.0
 """Ratio of the slowest to the fastest bar from which a panel gets a logarithmic axis."""
 
 

@@ -58,7 +58,13 @@ def bounds_section(comparison: Comparison, heads: Mapping[str, str], note: int) 
         times = f"x{metric('ratio_to_bound').format(ratio)}" if ratio == ratio else "-"
         rows.append((row.label, *cells, printed, kind or "-", times))
     tried = comparison.records[comparison.records["placer"] == "best_of_random"]["evaluations"]
-    annealing = " Annealing: local search over groups of operations, judged by the simulator."
+    searched = comparison.records[comparison.records["placer"] == "annealing"]
+    most, seeds = searched["evaluations"].max(), searched["seed"].nunique()
+    annealing = (
+        " Annealing: local search over groups of operations, judged by the simulator"
+        + f", {int(most):,} placements, {seeds} seed{'s' * (seeds > 1)}" * bool(len(searched))
+        + "."
+    )
     lead = (
         f"Seconds.{annealing if 'annealing' in heads else ''} Random: median [smallest-largest, n"
         " valid, failures] over its seeds. Best of random: the fastest that fits of"

@@ -32,10 +32,10 @@ WITHOUT_TASK = {4: "three times 8-layer GNMT", 5: "three times 8-layer RNNLM"}
 TITLE = "GDP, Table 3: policies trained on small batches"
 LEAD = """\
 Seconds of one training step, simulated, of the best placement that a policy met while it was
-trained on a batch of graphs, against the best of the human expert, METIS, HDP and GDP-one, these two
-with the paper's settings and with ours (tuned), which the paper has not. The speed-up is (best
-other - batch) / batch; in brackets what GDP prints (Zhou et al., arXiv 1910.01578, 2019, Table 3). The
-policies are those of `gdp_tuned`, GDP with changes of ours."""
+trained on a batch of graphs, against the best of the human expert, METIS, HDP and GDP-one, these
+two with the paper's settings and with ours (tuned), which the paper has not. The speed-up is (best
+other - batch) / batch; in brackets what GDP prints (Zhou et al., arXiv 1910.01578, 2019, Table 3).
+The policies are those of `gdp_tuned`, GDP with changes of ours."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
+from suite.report import world
 from suite.report.comparison import Comparison, Row
 from suite.report.hdp import (
     FITTED,
@@ -144,12 +145,14 @@ def _learned(hdp: Comparison) -> Section:
 
 
 def _basis(hdp: Comparison) -> tuple[str, str]:
-    fitted, predicted = hdp.pairs(*FITTED), hdp.pairs(*PREDICTED)
+    fitted = TODAY.pairs(hdp, PAPER, world.FITTED)
+    predicted = TODAY.pairs(hdp, PREDICTED, world.PREDICTED)
     return (
         "CPU Only and GPU Only are **fitted**: the efficiencies and overheads of machine `k40` were"
-        " chosen on the published values of these two columns (benchmarks/fit_machine.py):"
-        f" {notes.spread(fitted, PAPER)}.",
-        "Human Expert, Scotch and MinCut are **predictions**:"
+        " chosen on the published values of these two columns (benchmarks/fit_machine.py); so are"
+        " the human expert's cells of Inception-V3, ResNet and RNNLM, whose placement is GPU"
+        f" Only's: {notes.spread(fitted, PAPER)}.",
+        "Human Expert on NMT, Scotch and MinCut are **predictions**:"
         f" {notes.spread(predicted, PAPER)}. Over all columns,"
         f" {notes.concordance(fitted | predicted)}. Published cells slower than the slowest of our"
         " random placements, which a poor partition alone hardly explains:"
@@ -175,7 +178,8 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         f" {notes.effort(hdp, learners)}",
         f"{notes.oom_times(hdp.records)} {notes.close_calls(hdp, PAPER)}",
         "Bold: faster than every other column of this table's row, with no overlap between the"
-        " ranges of their measurements.",
+        " ranges of their seeds and measurements. Scotch's and MinCut's answers depend on the seed,"
+        " those of the columns before them do not.",
         "Lower bound: no valid placement has a smaller step time under this simulator's costs; the"
         " next column names the part that gives it.",
         *notes.choices(hdp),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from suite.report.comparison import Comparison
-from suite.report.hdp import FITTED, LEARNED, PAPER, PLACERS, TF13
+from suite.report.hdp import LEARNED, PAPER, PLACERS, TF13, needs_links
 from suite.report.table import Table
 from suite.report.tables import _notes as notes
 from suite.report.tables.hdp_table1 import table1
@@ -30,7 +30,8 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
 
 def _basis(hdp: Comparison) -> tuple[str, str]:
     fitted, predicted = (TF13.pairs(hdp, [*PAPER, LEARNED], basis) for basis in (FIT, PREDICTED))
-    links = {key: pair for key, pair in fitted.items() if key[1] not in FITTED}
+    several = {(row.label, p) for row in hdp.rows for p in PAPER if needs_links(row.task, p)}
+    links = {key: pair for key, pair in fitted.items() if key in several}
     columns = hdp.pairs(*PAPER)
     return (
         "**f**: fitted. The efficiencies and overheads of machine `k40_tf13` were chosen on CPU"
@@ -39,7 +40,8 @@ def _basis(hdp: Comparison) -> tuple[str, str]:
         " (benchmarks/fit_links.py; `hypotheses.md` has what else was tried). Those:"
         f" {notes.error(links)}; {notes.spread(links, PAPER)}. The fit saw what partitioners choose"
         " where they are told the links of a data sheet; here they are told those of the machine:"
-        " their cells, and how many pairs are ordered as published, differ from `hypotheses.md`.",
+        " their cells, and how many pairs are ordered as published, differ from `hypotheses.md`."
+        " The expert's placement of Inception-V3, ResNet and RNNLM is GPU Only's.",
         f"**p**: predicted: {notes.spread(predicted, PAPER | {LEARNED: PLACERS[LEARNED]})}. Without"
         f" the learned column, {notes.concordance(columns)}.",
     )
