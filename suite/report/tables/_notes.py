@@ -16,6 +16,7 @@ from suite.report.outcome import ratio, word
 from suite.report.policies import seen_note
 from suite.report.recorded import machine_of
 from suite.report.tables._sections import fullest
+from suite.tarnawski.records import BACKEND as EVALUATOR
 
 
 def completeness(comparison: Comparison) -> str:
@@ -187,7 +188,7 @@ def provenance(records: pd.DataFrame) -> list[str]:
     # A grid that is run for real has the profile of its day, and a graph with the times of that.
     days = (records["grid"] + "/" + records["machine"]).where(records["backend"] != SIMULATOR, "")
     for (task, _), group in records.groupby([records["task"], days], sort=True):
-        if len({graph["fingerprint"] for graph in group["graph"] if graph}) > 1:
+        if len({graph.get("fingerprint") for graph in group["graph"] if graph}) > 1:
             lines.append(f"**{task}: records of different graphs**; run the grid again.")
     return [*lines, *seen_note(records)]
 
@@ -201,6 +202,8 @@ def machines(records: pd.DataFrame) -> list[str]:
 
 def _judge(backend: str, semantics: str) -> str:
     """The rules of a simulator; what runs placements for real has none beside its own."""
+    if backend == EVALUATOR:
+        return f"evaluator of workloads, {semantics}"
     return f"{backend}, semantics `{semantics}`" if backend == SIMULATOR else f"{backend}, for real"
 
 

@@ -46,8 +46,9 @@ placements. Annealing with its layouts, its host that takes over small operation
 repeated structure of a graph, its crossover and its settling is ours:
 [docs/baselines.md](../docs/baselines.md) has what they are."""
 EQUAL_LEAD = """\
-Median over seeds, their interval or range [1]. `Before` is annealing without them, `coarse to fine`
-annealing as it is, then from placements of whole modules, then on from the better of both."""
+Median over seeds, their interval or range [1], and their number. `Before` is annealing without
+them, `coarse to fine` annealing as it is, then from placements of whole modules, then on from the
+better of both."""
 PARTS_LEAD = """\
 Step time without a part over that with all of them, after 1,000 placements: above 1 the part
 helps; in square brackets the interval [2], bold where it leaves out 1. The last column is the
@@ -128,8 +129,9 @@ def _seconds(found: Found) -> str:
     if isinf(found.median):
         return "OOM"
     low, high, _ = found.interval
-    ends = f" [{SECONDS.format(low)}-{SECONDS.format(high)}]" if low == low else ""
-    return f"{SECONDS.format(found.median)}{ends}"
+    what = "range " * found.interval.is_range
+    ends = f"{what}{SECONDS.format(low)}-{SECONDS.format(high)}, " if low == low else ""
+    return f"{SECONDS.format(found.median)} [{ends}n={len(found.seconds)}]"
 
 
 def _parts(records: pd.DataFrame, tasks: tuple[str, ...]) -> Section:
@@ -145,9 +147,10 @@ def _parts(records: pd.DataFrame, tasks: tuple[str, ...]) -> Section:
         known = [duel.ratio for duel in duels if duel.ratio == duel.ratio]
         mean = geometric_mean(known) if len(known) == len(tasks) else nan
         rows.append((what, *map(_ratio, duels), f"{mean:.3f}" if mean == mean else "-"))
-    return Section(
-        "What a part brings", ("left out", *tasks, "all graphs"), tuple(rows), PARTS_LEAD
-    )
+    shown = sum("[" in cell for row in rows for cell in row[1:])
+    chance = f" Of the {shown} intervals {(1 - LEVEL) * shown:.0f} would leave out 1 by chance."
+    lead = PARTS_LEAD + chance * bool(shown)
+    return Section("What a part brings", ("left out", *tasks, "all graphs"), tuple(rows), lead)
 
 
 def _ratio(duel: Duel) -> str:

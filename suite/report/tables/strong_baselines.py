@@ -19,13 +19,15 @@ SECONDS = metric("step_time")
 TITLE = "Strong baselines: every placer that does not learn"
 LEAD = """\
 Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
-bound, the seconds the placer took (wall clock, two cells at a time) and how many placements it had
-judged. Budgets are each placer's own defaults. By task, the fastest of each column is bold."""
+bound. In the tables by task also the seconds that the placer took (wall clock, two cells at a time)
+and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
+of each column is bold. Every cell is one seed, unless it says otherwise."""
 RACE_LEAD = """\
-The fair comparison: each has 60 seconds and all cores. A partitioner is run again and again, with
-new seeds and all its strategies and imbalances, and the best answer counts. Human expert and the
-learned planners (median over seeds, with the seconds they took) stand beside. Seconds of one
-training step; in brackets the ratio to the bound."""
+Each search has 60 seconds and all cores, one cell at a time, and one seed: other runs end up to 5 %
+apart (docs/baselines.md), so that what is nearer than that is not told apart. A partitioner is run
+again and again, with new seeds and all its strategies and imbalances, and the best answer counts.
+Human expert and the learned planners stand beside, these with 1,000 placements and the seconds that
+those took: median over three seeds. In brackets the ratio to the bound."""
 BESIDE = {"human_expert": ("quick",), "hdp": ("reference",), "hdp_tuned": ("reference",)}
 """Placers beside the race, and the grids they come from."""
 

@@ -1,4 +1,4 @@
-"""Latency of workloads of Tarnawski et al. (NeurIPS 2020), all algorithms."""
+"""Latency by the algorithms of Tarnawski et al. (NeurIPS 2020)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pandas as pd
 from suite.report.table import Table
 from suite.report.tables._tarnawski import tarnawski_table
 
-TITLE = "Latency on workloads of Tarnawski et al."
+TITLE = "Latency by the algorithms of Tarnawski et al."
 LEAD = """\
 Milliseconds until one sample is through, lower is better: each accelerator's call waits for all
 its inputs and blocks until its outputs are moved; CPUs are unlimited where there are any. The

@@ -1,4 +1,4 @@
-"""Largest load of workloads of Tarnawski et al. (NeurIPS 2020), all algorithms."""
+"""Largest load by the algorithms of Tarnawski et al. (NeurIPS 2020)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pandas as pd
 from suite.report.table import Table
 from suite.report.tables._tarnawski import tarnawski_table
 
-TITLE = "Largest load on workloads of Tarnawski et al."
+TITLE = "Largest load by the algorithms of Tarnawski et al."
 LEAD = """\
 Milliseconds per sample of the busiest device in a pipeline, lower is better: time of its nodes
 and, on accelerators, of every output that crosses its boundary. A sample is a minibatch for tasks
