@@ -55,6 +55,10 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+KEEPING = ("bench", "fidelity", "gate", "host", "workload")
+"""Commands that leave a record of each cell as it is done."""
+
+
 class _Version(argparse.Action):
     """Print the installed version and leave."""
 
@@ -81,14 +85,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (InputError, Unsupported, BudgetExhausted) as error:
         return _say(f"error: {error}", 2)
     except KeyboardInterrupt:
-        return _say("interrupted; finished cells are kept", 130)
+        kept = "; finished cells are kept" * (arguments.command in KEEPING)
+        return _say(f"interrupted{kept}", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
         if error.filename is None:
             raise
-        return _say(f"error: cannot use {error.filename}: {error.strerror}; check the path", 2)
+        advice = "check the path, and the room there"
+        return _say(f"error: cannot use {error.filename}: {error.strerror}; {advice}", 2)
     except RuntimeError as error:
         if type(error).__name__ != "NativeCrash":
             raise

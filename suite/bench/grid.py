@@ -93,8 +93,14 @@ def _with_at_most(gpus: int | None, grid: Grid) -> Grid:
     """The same tasks on so many GPUs at most; of cells that become one, one stays."""
     if gpus is None:
         return grid
-    jobs = [replace(j, cell=replace(j.cell, gpus=min(gpus, j.cell.gpus))) for j in grid.jobs]
-    return replace(grid, jobs=tuple({job.cell: job for job in jobs}.values()))
+    kept: dict[Cell, Job] = {}
+    for job in grid.jobs:
+        fewer = replace(job, cell=replace(job.cell, gpus=min(gpus, job.cell.gpus)))
+        if kept.setdefault(fewer.cell, fewer) != fewer:
+            raise InputError(
+                f"with --gpus {gpus} two different cells are {fewer.cell.name}; rename a task"
+            )
+    return replace(grid, jobs=tuple(kept.values()))
 
 
 def _check_machine(grid: Grid) -> None:

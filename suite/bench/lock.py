@@ -1,4 +1,4 @@
-"""One run at a time writes into a results folder."""
+"""One bench, or what brings its records up to date, at a time writes into a results folder."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from suite.core.errors import InputError
 from suite.core.processes import is_running
 
 FILE = ".lock"
+DEPTH = 5
+"""Folders between a results folder and its records: grid, machine, GPUs, task and placer."""
 PATIENCE = 20.0
 """Seconds to wait for the workers of a run that is gone; they end within a moment of it."""
 
@@ -39,6 +41,19 @@ class HeldOpen:
 
 def _received(passed: _Passed) -> HeldOpen:
     return HeldOpen(passed.detach())
+
+
+def results_of(path: Path) -> Path:
+    """The results folder that a part of it, or a record, lies in; InputError if it is not there.
+
+    That is the nearest that a run has locked before, as far up as it can be from a record, else the
+    folder itself.
+    """
+    if not path.exists():
+        raise InputError(f"there is no {path}; run bench first, or give the folder of its --output")
+    folder = path if path.is_dir() else path.parent
+    above = (folder, *folder.absolute().parents[:DEPTH])
+    return next((one for one in above if (one / FILE).exists()), folder)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suite.bench.cell import Cell
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
@@ -46,6 +47,22 @@ def read_record(path: Path) -> Record:
     if seconds is not None and not isinstance(seconds, int | float):
         raise InputError(f"{path}: step_time is {seconds!r}, no number; delete it and run again")
     return record
+
+
+def cell_of(record: Record, path: Path, results: Path) -> Cell:
+    """The cell of the record at ``path``; InputError unless it lies where its cell does.
+
+    A copied folder would count every seed twice.
+    """
+    try:
+        cell = Cell(**record["cell"])
+    except (KeyError, TypeError):
+        raise InputError(f"{path} does not say which cell it is; delete it and run again") from None
+    if cell.path(results) != path:
+        raise InputError(
+            f"{path} is the record of {cell.name}, a copy or moved; delete it or move it back"
+        )
+    return cell
 
 
 def write_record(record: Record, devices: Ints | None, path: Path) -> None:

@@ -34,6 +34,8 @@ def each_record(
                 yield path, outcome(record, path)
         except InputError as error:
             yield path, str(error)
+        except KeyError as error:
+            yield path, f"the record has no {error}; delete it and run again"
 
 
 def has_placement(record: Record) -> bool:

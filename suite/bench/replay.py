@@ -67,6 +67,8 @@ def _replayed(record: Record, path: Path, evaluations: int) -> str:
     search = _Beginning.of(search_of(job, problem_of(job)), evaluations)
     placer: Placer = make_placer(job.placer, job.parameters)
     ended, again = _run(placer, search)
+    if not ended and not search.evaluations:
+        return "a search, of which nothing was run again; give --replay 1 or more"
     wrong = _disagreement(record, path, search, ended, again)
     if not wrong:
         again = "the whole run" if ended else f"the first {search.evaluations} evaluations"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from suite.commands._answers import (
@@ -89,13 +91,19 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Place, judge, compare with the bound and the baselines."""
+    with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
+        return _run(arguments, Path(folder))
+
+
+def _run(arguments: argparse.Namespace, folder: Path) -> int:
+    """In ``folder`` lies what real runs need of a capture that is not cached."""
     unnamed = arguments.placer is None
     if unnamed:
         _take_default(arguments)
     placer = placer_with_policy(arguments)
     asked = judging_of(arguments), measure_top_of(arguments)
     check_ray(arguments, {"judge": asked[0] is not None})
-    loaded, problem = problem_of(arguments)
+    loaded, problem = problem_of(arguments, folder)
     policy = policy_json(placer, problem.graph, loaded.task)
 
     from suite.bench.compare import BASELINES, QUICK, Trial, compare, fastest
@@ -115,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write(arguments, problem, found.answer)
     except BudgetExhausted as error:
         if not unnamed:
-            raise BudgetExhausted(f"{name} found no placement: {error}") from None
+            raise BudgetExhausted(f"{name} gave no placement: {error}") from None
         failure = str(error)
     first = Trial.of(name, found.answer) if found else Trial(name, None, "error", failure)
     trials = compare(problem, simulator, first, arguments.seed, QUICK if unnamed else BASELINES)

@@ -25,7 +25,8 @@ def add(parsers: Subparsers) -> None:
         "--replay",
         type=count,
         metavar="N",
-        help="run up to N evaluations of each search again, and other placers as a whole",
+        help="run up to N evaluations of each search again, and other placers as a whole (0: these"
+        " alone)",
     )
 
 
@@ -43,9 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _replay(results: Path, evaluations: int) -> int:
+    from suite.bench.lock import locked, results_of
     from suite.bench.replay import SAME_CODE, STAMPED, replay
 
-    counts = counted(replay(results, evaluations), STAMPED, SAME_CODE)
+    with locked(results_of(results)):
+        counts = counted(replay(results, evaluations), STAMPED, SAME_CODE)
     if not counts:
         raise InputError(f"no simulated records below {results}; run bench first")
     stamped, same, left = (counts[outcome] for outcome in (STAMPED, SAME_CODE, "left"))

@@ -66,7 +66,7 @@ def _positive(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every answer; 2 when one algorithm was asked for and declined, 1 on a wrong claim."""
+    """Print every answer; 2 when the one algorithm asked for declined, 1 on a wrong claim."""
     from suite.tarnawski.evaluator import WrongClaim
     from suite.tarnawski.reader import read_workload
     from suite.tarnawski.run import algorithm, algorithms, ask
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = list(_files(arguments.path))
     if arguments.placement is not None and (every or len(paths) > 1):
         raise InputError("--placement writes one answer: name one workload and one algorithm")
-    wrong = 0
+    wrong, declined = 0, None
     for path in paths:
         workload = read_workload(path, arguments.time_unit, arguments.cost_unit)
         question = _question(arguments, workload, path)
@@ -96,9 +96,9 @@ def run(arguments: argparse.Namespace) -> int:
                 _place(arguments, name, question, answer)
             except Unsupported as error:
                 answer = error
-                if not every:
-                    raise
-                print(f"{workload.name} {name}: skipped: {error}", file=sys.stderr)
+                declined = None if every else error
+                if every or len(paths) > 1:
+                    print(f"{workload.name} {name}: skipped: {error}", file=sys.stderr)
             except WrongClaim as error:
                 answer, wrong = error, 1
                 print(f"placebench: error: {workload.name}: {error}", file=sys.stderr)
@@ -106,7 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
                 from suite.tarnawski.records import write
 
                 write(arguments.output, name, question, answer)
-    return wrong
+    if declined is not None and len(paths) == 1:
+        raise declined
+    return 2 if declined is not None else wrong
 
 
 def _kept(arguments: argparse.Namespace, name: str, question: Question) -> bool:

@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -131,8 +132,9 @@ def _folder(base: Path, name: str) -> Path:
 def _tidy(base: Path) -> None:
     for folder in base.glob(f"{_PREFIX}*"):
         # Another process may be removing it too.
-        if time.time() - folder.stat().st_mtime > UNUSED:
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > UNUSED:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Watch(event.Listener):  # type: ignore[misc]

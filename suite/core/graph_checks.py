@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from suite.core.arrays import Bools, Ints, csr
 from suite.core.errors import InputError
+from suite.core.units import LARGEST
 
 if TYPE_CHECKING:
     from suite.core.graph import OpGraph
@@ -84,11 +85,26 @@ def _a_cycle(names: Sequence[str], offsets: Ints, successors: Ints, left: Bools)
     return [*shown, cycle[0]]
 
 
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse names that a file with a name a line could not hold."""
+    try:
+        lines = "\n".join(names).encode().decode().splitlines()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the name of an operation is no text: {error}") from None
+    if lines != list(names) or "" in names:
+        odd = next(name for name in names if name.splitlines() != [name])
+        raise InputError(f"an operation is called {odd!r}; give names of one line")
+
+
 def check_graph(graph: OpGraph) -> None:
-    """Refuse arrays of wrong shapes or lengths, sizes below 0, and edges that lead nowhere."""
+    """Refuse arrays of wrong shapes or lengths, sizes below 0, and edges that lead nowhere.
+
+    Names must be such that files can hold them, and all sizes together such that sums are exact.
+    """
     n, m = graph.n_ops, graph.n_tensors
     if len(set(graph.op_names)) < n:
         _refuse_twice(graph.op_names)
+    _check_names(graph.op_names)
     for name in ARRAYS:
         rank, shape = 1 + (name == "shapes"), getattr(graph, name).shape
         if len(shape) != rank:
@@ -117,6 +133,13 @@ def check_graph(graph: OpGraph) -> None:
             f"a tensor of operation {graph.op_names[graph.producer[tensor]]!r} has"
             f" {graph.tensor_bytes[tensor]} bytes; give >= 0"
         )
+    total = float(np.sum(graph.persistent_bytes, dtype=np.float64))
+    total += float(np.sum(graph.tensor_bytes, dtype=np.float64))
+    if total > LARGEST:
+        raise InputError(f"the graph holds {total:.3g} bytes in all; check units: give bytes")
+    classes = np.unique(graph.colocation)
+    if not np.array_equal(classes, np.arange(len(classes))):
+        raise InputError(f"{graph.name}: colocation classes are not numbered 0, 1, ... without gap")
     _check_edges(graph)
     _check_aliases(graph)
 

@@ -20,5 +20,6 @@ def published_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """``$PLACEBENCH_CACHE``, else ``~/.cache/placebench``."""
-    return Path(os.environ.get("PLACEBENCH_CACHE", Path.home() / ".cache" / "placebench"))
+    """``$PLACEBENCH_CACHE``, else ``~/.cache/placebench``; there may be no home for the first."""
+    named = os.environ.get("PLACEBENCH_CACHE")
+    return Path(named) if named else Path.home() / ".cache" / "placebench"

@@ -6,6 +6,8 @@ import re
 
 from suite.core.errors import InputError
 
+LARGEST = 2**53
+"""Bytes beyond this are none: every int64 sum of fewer than 1,000 such sizes is exact."""
 _UNITS = {"": 1, "B": 1}
 _UNITS |= {f"{p}B": 1000**i for i, p in enumerate("kMGT", 1)}
 _UNITS |= {f"{p}iB": 1024**i for i, p in enumerate("KMGT", 1)}
@@ -13,14 +15,14 @@ _UNITS |= {f"{p}iB": 1024**i for i, p in enumerate("KMGT", 1)}
 
 def parse_bytes(value: object, what: str) -> int:
     """Read ``64e9``, ``"64 GB"`` or ``"60 GiB"`` as bytes; InputError names ``what``."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**62:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LARGEST:
         return int(value)
     match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([A-Za-z]*)\s*", str(value))
     try:
         size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         size = 0
-    if size <= 0:
+    if not 0 < size <= LARGEST:
         raise InputError(f'{what} is {value!r}; write a size such as "12 GB" or "11.25 GiB"')
     return size
 

@@ -37,6 +37,10 @@ def atomic(path: Path) -> Iterator[Path]:
         _to_disk(temporary)
         temporary.replace(path)
         _to_disk(path.parent)
+    except OSError as error:
+        # A failed write names no file: a full disk, a file that is too large.
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -13,9 +13,11 @@ from suite.core.judged_machine import JudgedMachine
 from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Machine
 from suite.core.paths import MACHINES, cache_folder
 from suite.core.units import parse_bytes
-from suite.formats.schema import check_fields
+from suite.formats.schema import check_fields, shown
 
 PARTS = ("devices", "overheads", "efficiencies", "links")
+MANY = 10_000
+"""Devices of a kind, or operations that one runs at once, at most."""
 ORIGINS = ("data sheet", "fitted", "measured", "assumed")
 """Where the numbers of a part come from, the best known first."""
 KINDS = ("cpu", "gpu")
@@ -162,9 +164,9 @@ def as_number(value: object) -> float:
 
 
 def whole_number(value: object, what: str) -> int:
-    """Return a count of at least 1 as a file gives it; InputError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{what} is {value!r}; give a whole number >= 1")
+    """Return a count of at least 1, and at most MANY, as a file gives it; InputError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MANY:
+        raise InputError(f"{what} is {shown(value)}; give a whole number from 1 to {MANY:,}")
     return value
 
 

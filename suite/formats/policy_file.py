@@ -7,7 +7,6 @@ is the best placement met on each graph that the policy was trained on.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -128,7 +127,7 @@ class PolicyFile:
             raise InputError(
                 f"there is no policy {path}; `placebench train` makes one, see its --help"
             ) from None
-        except (*_BROKEN, OSError, zipfile.BadZipFile) as error:
+        except Exception as error:  # whatever a damaged file makes of its readers
             why = " ".join(str(error).split())
             raise InputError(
                 f"{path} is no policy of `placebench train` ({why}); train it again"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.core.errors import InputError
-
-LARGEST = 2**53
-"""Whole numbers beyond this are no sizes: every int64 sum of fewer than 1,000 of them is exact."""
+from suite.core.units import LARGEST
 
 _WORDS: dict[type, str] = {
     str: "text",

@@ -77,7 +77,11 @@ def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
 
 def _bench(side: Side, bench: str, number: int) -> None:
     output = round_folder(side.results, number).absolute()
-    command = python_command("-m", "suite.cli", "bench", *shlex.split(bench))
+    try:
+        words = shlex.split(bench)
+    except ValueError as error:
+        raise InputError(f"--interleave {bench}: {error}; check its quotes") from None
+    command = python_command("-m", "suite.cli", "bench", *words)
     # The checkout's own packages win over the installed ones.
     paths = [str(side.code), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

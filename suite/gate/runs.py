@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from suite.bench.cell import Cell
-from suite.bench.record import RECORDS, Record, check_results, read_record
+from suite.bench.record import RECORDS, Record, cell_of, check_results, read_record
 from suite.core.errors import InputError
 
 Runs = dict[Cell, dict[int, Record]]
@@ -21,18 +21,17 @@ def round_folder(results: Path, number: int) -> Path:
 def read_runs(results: Path) -> Runs:
     """Read every record below ``results`` and below the folders of its rounds.
 
-    InputError when there is no such folder, or when a file in it is not a whole record.
+    InputError when there is no such folder, or when a file in it is not a whole record or not where
+    its cell's is.
     """
     check_results(results)
     runs: Runs = {}
     for number, folder in [(0, results), *_rounds(results)]:
         for path in sorted(folder.glob(RECORDS)):
             record = read_record(path)
-            try:
-                cell = Cell(**record["cell"])
-            except (KeyError, TypeError):
-                raise InputError(f"{path} does not say which cell it is; run it again") from None
-            runs.setdefault(cell, {})[number] = record
+            if record["status"] == "ok" and record.get("step_time") is None:
+                raise InputError(f"{path} is ok and has no step_time; run it again")
+            runs.setdefault(cell_of(record, path, folder), {})[number] = record
     return runs
 
 

@@ -216,7 +216,11 @@ def _left(reports: Path, names: set[str], written: Sequence[Path]) -> tuple[Path
 
 
 def _plot(name: str) -> Plot:
-    return cast(Plot, load(f"suite.report.plots.{name}"))
+    plot = load(f"suite.report.plots.{name}")
+    for member in ("TITLE", "TABLES", "plot"):
+        if not hasattr(plot, member):
+            raise InputError(f"the plot has no {member} (CONTRIBUTING.md)")
+    return cast(Plot, plot)
 
 
 def _png(plot: Plot, records: pd.DataFrame, published: pd.DataFrame) -> bytes:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from suite.bench.record import RECORDS, check_results, read_record
-from suite.core.errors import InputError
+from suite.bench.record import RECORDS, cell_of, check_results, read_record
 from suite.core.paths import published_folder
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
@@ -47,16 +46,14 @@ def load_records(results: Path) -> pd.DataFrame:
     record. InputError when there is no such folder, and names a file that is not a whole record.
     """
     check_results(results)
-    rows = [_row(path) for path in sorted(results.glob(RECORDS))]
+    rows = [_row(path, results) for path in sorted(results.glob(RECORDS))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])
     return frame.sort_values(list(CELL), ignore_index=True)
 
 
-def _row(path: Path) -> dict[str, Any]:
+def _row(path: Path, results: Path) -> dict[str, Any]:
     record = read_record(path)
-    cell = record.get("cell", {})
-    if not set(CELL) <= set(cell):
-        raise InputError(f"{path} does not say which cell it is; delete it and run again")
+    cell = vars(cell_of(record, path, results))
     known = {name: value for name, value in record.items() if name in FIELDS and value is not None}
     return {name: cell[name] for name in CELL} | FIELDS | known | {"path": str(path)}
 

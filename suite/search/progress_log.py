@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -77,17 +78,29 @@ class Journal:
         """Forget what was written after ``step``; None: all of it."""
         if self.path is None or not self.path.exists():
             return
-        with self.path.open(newline="", encoding="utf-8") as file:
-            head, *rows = list(csv.reader(file)) or [[]]
-        # The last row is cut short where the process was killed in the middle of writing it.
-        whole = [row for row in rows if len(row) == len(head)]
-        kept = [row for row in whole if step is not None and int(row[0]) <= step]
+        head, kept = self._until(self.path, step) if step is not None else ([], [])
         if not kept:
             self.path.unlink()
             return
-        with atomic(self.path) as temporary, temporary.open("w", newline="") as file:
+        with (
+            atomic(self.path) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
             csv.writer(file, lineterminator="\n").writerows([head, *kept])
         self._columns = head
+
+    @staticmethod
+    def _until(path: Path, step: int) -> tuple[list[str], list[list[str]]]:
+        """Head and rows up to a step; none, with a warning, where that cannot be read."""
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                head, *rows = list(csv.reader(file)) or [[]]
+            # The last row is cut short where the process was killed in the middle of writing it.
+            whole = [row for row in rows if len(row) == len(head)]
+            return head, [row for row in whole if int(row[0]) <= step]
+        except (ValueError, csv.Error) as error:
+            warnings.warn(f"{path} is damaged ({error}); it begins anew", stacklevel=2)
+            return [], []
 
     def add(self, progress: Progress) -> None:
         """Write one step; a scalar that was not there in the first step is left out of the CSV."""

@@ -106,6 +106,23 @@ def test_the_really_fastest_is_found(tmp_path, cluster):
     assert 0 < found.entries[1].step_time < found.entries[0].step_time < found.seconds
 
 
+def test_answers_of_a_function_run_for_real(tmp_path):
+    """A capture that is not cached keeps its GraphDef as long as it is to run."""
+    prepare(tmp_path, {})
+    (tmp_path / "own.py").write_text(
+        "import tensorflow as tf\n"
+        "w = tf.Variable(tf.ones([64, 64]))\n"
+        "@tf.function(input_signature=[tf.TensorSpec([16, 64])])\n"
+        "def step(x):\n"
+        "    return tf.reduce_mean(tf.nn.relu(tf.matmul(x, w)) ** 2)\n"
+    )
+    arguments = ["--machine", str(tmp_path / "cache/machines/pair.toml"), "--placer", "restarts"]
+    more = ["--set", "runs=4", "--measure-top", "1", "--rounds", "1", "--backend", "session"]
+    done = run(tmp_path, "place", "own:step", *arguments, *more, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["measured_top"]["runs"] == 1
+
+
 def test_a_search_returns_what_is_fastest_for_real(tmp_path):
     """On devices as slow as these figures have it, sending would pay; on this host it does not."""
     prepare(tmp_path, {})

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from command_line import SMOKE_GRAPH
 
 from suite.core.errors import InputError
 from suite.core.processes import how_it_ended
@@ -48,6 +49,25 @@ def test_a_failure_leaves_the_old_file(tmp_path):
         raise ZeroDivisionError
     assert (tmp_path / "a").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_write_that_fails_names_its_file(tmp_path):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+    path = tmp_path / "graph.json"
+    script = f"""
+import signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+{limit}
+from suite.cli import main
+sys.exit(main(["graph", {str(SMOKE_GRAPH)!r}, "--output", {str(path)!r}]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    advice = "check the path, and the room there"
+    assert done.stderr == f"placebench: error: cannot use {path}: File too large; {advice}\n"
+    assert not path.exists()
 
 
 def test_what_killed_processes_left_is_removed(tmp_path):

@@ -1,5 +1,7 @@
 """What a graph guarantees, and how it refuses what it cannot."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -101,11 +103,23 @@ def test_networkx_and_back():
         ({"op_names": ["a", "b", "a", "d"]}, "two operations are named 'a'"),
         ({"alias_of": [-1, 2, -1, -1]}, "'b' shares the buffer of tensor 2"),
         ({"alias_of": [-1, 0, -1, 99]}, "tensor 99"),
+        ({"persistent_bytes": [2**52, 2**52, 1, 0]}, "holds 9.01e.15 bytes in all; check units"),
+        ({"tensor_bytes": [2**62, 2**62, 0, 0]}, "holds 9.22e.18 bytes in all; check units"),
+        ({"op_names": ["a", "b\nc", "c", "d"]}, r"is called 'b\\nc'; give names of one line"),
+        ({"op_names": ["a", "", "c", "d"]}, "is called ''; give names of one line"),
+        ({"op_names": ["a", "\ud800", "c", "d"]}, "the name of an operation is no text"),
     ],
 )
 def test_a_bad_graph_is_refused_by_name(changes, message):
     with pytest.raises(InputError, match=message):
         diamond(**changes)
+
+
+def test_classes_are_numbered_without_a_gap():
+    graph = diamond()
+    for classes in ([0, 2, 3, 4], [-1, 0, 1, 2]):
+        with pytest.raises(InputError, match=r"classes are not numbered 0, 1, \.\.\. without gap"):
+            replace(graph, colocation=np.array(classes, np.int32))
 
 
 def test_arrays_of_another_rank_are_refused():

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from command_line import write_grid
 from small_grid import CPU
 
 from suite.bench.cell import MeasureTop, RealRuns
@@ -24,6 +25,17 @@ def trouble(capsys, *arguments):
     assert main(["bench", *arguments]) == 2
     [line] = capsys.readouterr().err.splitlines()
     return line
+
+
+def test_cells_that_fewer_gpus_would_mix_up_are_refused(tmp_path, capsys):
+    """Two graphs by one name, told apart by their GPUs alone."""
+    grid = write_grid(tmp_path / "g.toml", {"gpu_only": 1})
+    [task] = re.findall(r"(?s)\[\[task\]\].*?(?=\n\[\[|\Z)", grid.read_text())[:1]
+    other = re.sub("gpus = .*", "gpus = 5", task).replace("smoke.json", "other.json")
+    assert other != task
+    grid.write_text(f"{grid.read_text()}\n{other}\n")
+    line = trouble(capsys, str(grid), "--gpus", "1", "--output", str(tmp_path / "r"))
+    assert "with --gpus 1 two different cells are " in line
 
 
 def test_a_missing_profile_is_told_with_the_command_that_makes_it(machines, tmp_path, capsys):

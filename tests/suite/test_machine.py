@@ -72,7 +72,7 @@ def test_one_entry_may_stand_for_several_devices():
 @pytest.mark.parametrize("count", [0, -1, 1.5, True, "two"])
 def test_a_count_is_a_whole_number(count):
     devices = [{"name": "gpu", "count": count, "kind": "gpu", **DEVICE}]
-    with pytest.raises(InputError, match=r"device gpu: count is .*; give a whole number >= 1"):
+    with pytest.raises(InputError, match=r"device gpu: count is .*; give a whole number from 1"):
         machine_from_table(table(device=devices))
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from command_line import write_grid
 
+from suite.bench.lock import locked
 from suite.cli import main
 
 
@@ -32,6 +33,16 @@ def test_older_bounds_are_replaced_and_nothing_else(results, capsys):
     assert main(["verify", str(results)]) == 0
     assert main(["rebound", str(paths[0])]) == 0
     assert "0 records bounded anew, 1 had" in capsys.readouterr().out
+
+
+def test_what_another_run_writes_into_is_left_alone(results, capsys):
+    first, *_ = sorted(results.rglob("seed*.json"))
+    with locked(results):
+        for command in (["rebound"], ["rescore"], ["verify", "--replay", "9"]):
+            for path in (results, first):
+                assert main([command[0], str(path), *command[1:]]) == 2
+                assert f"is writing into {results}" in capsys.readouterr().err
+    assert main(["rebound", str(results)]) == 0
 
 
 def test_records_without_a_bound_stay_without(results, capsys):

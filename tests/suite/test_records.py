@@ -152,6 +152,13 @@ def test_what_the_simulator_cannot_count_is_no_placements_fault(tmp_path, monkey
     assert "check units" in record["reason"]
 
 
+@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY\xff\xff"])
+def test_a_damaged_checkpoint_has_spent_nothing(tmp_path, content):
+    path = tmp_path / "seed0.checkpoint.npz"
+    path.write_bytes(content)
+    assert Checkpoint(path, "a").spent() == 0
+
+
 @pytest.mark.usefixtures("_plugin")
 def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(tmp_path):
     job = job_of(tmp_path, "mutation", "{ updates = 20 }")

@@ -50,6 +50,30 @@ def test_a_search_that_agrees_is_stamped_and_finished_from_then_on(tmp_path, cap
     assert "1 cells, 1 finished, 0 to run" in capsys.readouterr().out
 
 
+def test_a_search_of_which_nothing_was_run_again_is_not_stamped(tmp_path, capsys):
+    path, _ = made(tmp_path, "mutation", parameters="{ updates = 60 }")
+    edit(path, code=None)
+    assert replayed(path, 0) == 1
+    assert "nothing was run again; give --replay 1 or more" in capsys.readouterr().out
+    assert read_record(path)["code"] is None
+
+
+def test_a_search_that_finds_more_improvements_is_left(tmp_path, capsys):
+    path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
+    edit(path, code=None, history=whole["history"][:-1])
+    assert replayed(path, 1000) == 1
+    n = len(whole["history"])
+    assert f"{n} improvements in " in (said := capsys.readouterr().out)
+    assert f"recorded {n - 1}" in said
+
+
+def test_a_search_that_takes_more_evaluations_is_left(tmp_path, capsys):
+    path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
+    edit(path, code=None, evaluations=whole["evaluations"] + 1)
+    assert replayed(path, 1000) == 1
+    assert f"recorded {whole['evaluations'] + 1}" in capsys.readouterr().out
+
+
 def test_a_search_that_finds_other_times_is_left(tmp_path, capsys):
     path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
     (first, seconds, best), *rest = whole["history"]

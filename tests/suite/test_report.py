@@ -66,8 +66,8 @@ def reported(tmp_path_factory):
     results, other, output = folder / "results", folder / "mine", folder / "reports"
     cells = (
         ("inception_v3", "cpu_only", 0.6283),
-        ("rnnlm", "scotch", 2.0),
-        ("nmt_2", "metis", 1.0),
+        ("rnnlm", "human_expert", 2.0),
+        ("nmt_2", "m_etf", 1.0),
     )
     write(results, *(record(*cell) for cell in cells))
     shutil.copytree(results, other)
@@ -268,6 +268,13 @@ def test_new_tables_and_plots_are_found_and_one_that_fails_costs_itself_alone(
     assert "| 1 |" in (output / "made_up.md").read_text()
     assert "[Made up](made_up.md)" in (output / "README.md").read_text()
     assert not [f.name for _, n, _, _ in FAILING for f in output.glob(f"{n}.*") if n != "sums"]
+
+
+def test_a_copied_folder_does_not_count_twice(results):
+    write(results, record("rnnlm", "scotch", 1.0))
+    shutil.copytree(results / "quick", results / "backup")
+    with pytest.raises(InputError, match=r"backup/.*seed0\.json is the record of quick/.*a copy"):
+        load_records(results)
 
 
 def test_a_broken_record_is_named(results):

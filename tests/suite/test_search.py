@@ -239,6 +239,18 @@ def test_the_live_line(progress, line):
     assert progress.line() == line
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"step,best\n1,2\nx,3\n"])
+def test_a_damaged_log_begins_anew(tmp_path, content):
+    path = tmp_path / "seed0.csv"
+    path.write_bytes(content)
+    with pytest.warns(UserWarning, match=r"seed0\.csv is damaged .*; it begins anew"):
+        Journal(path).resume(5)
+    assert not path.exists()
+    path.write_bytes(content)
+    Journal(path).resume(None)
+    assert not path.exists()
+
+
 def test_steps_at_most_are_what_the_parameters_say():
     placers = {"hdp": {"updates": 3}, "placeto": {"episodes": 4}, "metis": {}}
     found = [most_steps(make_placer(name, given)) for name, given in placers.items()]

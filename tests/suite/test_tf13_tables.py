@@ -37,7 +37,9 @@ def tf13_record(task, placer, seconds, **more):
         (hdp.TODAY, "nmt_2", "scotch", "predicted"),
         (hdp.TF13, "nmt_2_tf13", "scotch", "fitted"),
         (hdp.TF13, "nmt_2_tf13", "human_expert", "fitted"),
-        (hdp.TF13, "rnnlm_tf13", "human_expert", "predicted"),
+        (hdp.TF13, "rnnlm_tf13", "human_expert", "fitted"),
+        (hdp.TODAY, "rnnlm", "human_expert", "fitted"),
+        (hdp.TODAY, "nmt_2", "human_expert", "predicted"),
         (hdp.TF13, "nmt_2_tf13", "hdp", "predicted"),
         (colocrl.TF13, "colocrl_nmt_tf13", "gpu_only", "fitted"),
         (colocrl.TF13, "colocrl_nmt_tf13", "scotch", "held out"),
@@ -57,7 +59,7 @@ def test_each_cell_says_whether_it_was_fitted(tmp_path):
     assert nmt["Scotch"] == "2.00 (3.21, x0.62) f"
     assert nmt["Hierarchical Planner [6]"] == "2.00 (0.84, x2.38) p"
     rnnlm = next(row for row in rows if row["Tasks"] == "RNNLM")
-    assert rnnlm["Human Expert [4]"] == "2.00 (1.57, x1.27) p"
+    assert rnnlm["Human Expert [4]"] == "2.00 (1.57, x1.27) f"
 
 
 def test_the_worlds_do_not_mix(tmp_path):

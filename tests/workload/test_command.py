@@ -67,6 +67,21 @@ def test_a_folder_of_workloads_becomes_a_table(chain, tmp_path, capsys):
     assert list(verify(results)) == []
 
 
+def test_a_workload_that_is_declined_does_not_keep_others_from_theirs(chain, tmp_path, capsys):
+    small = json.loads(chain.read_text()) | {"maxSizePerFPGA": 0.0, "maxCPUs": 0}
+    for entry in small["nodes"]:
+        entry["size"] = 1.0
+    for name in ("a_small", "z_last"):
+        text = json.dumps(small) if name == "a_small" else chain.read_text()
+        (chain.parent / f"{name}.json").write_text(text)
+    results = tmp_path / "results"
+    command = ["workload", str(chain.parent), "--algorithm", "dp", "--output", str(results)]
+    assert main(command) == 2
+    assert "a_small dp: skipped: " in capsys.readouterr().err
+    found = load_records(results).set_index("task")["status"].to_dict()
+    assert found == {"a_small": "skipped", "layer_chain": "ok", "z_last": "ok"}
+
+
 def test_what_is_recorded_is_not_run_again(chain, tmp_path, capsys):
     results = tmp_path / "results"
     options = ["--algorithm", "dpl", "--output", str(results)]

@@ -42,7 +42,7 @@ def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
     theirs = [comparison.theirs(row, placer) for placer in SHORT]
     heights = [o.median for o in ours if o.values] + [p.value for p in theirs if p.value > 0]
     if heights and max(heights) > LOG_FROM * min(heights):
-        ax.set_yscale("log")
+        _logarithmic(ax)
     for x, (outcome, printed) in enumerate(zip(ours, theirs, strict=True)):
         shift = BAR / 2 if printed.status in ("ok", "oom") else 0
         _ours(ax, x - shift, outcome)
@@ -58,6 +58,16 @@ def _panel(ax: Axes, comparison: Comparison, row: Row) -> None:
     ax.set_xlim(-0.6, len(heads) - 0.4)
     ax.grid(False, axis="x")
     ax.margins(y=0.15)
+
+
+def _logarithmic(ax: Axes) -> None:
+    """Ticks at 1, 2 and 5, written out."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _ours(ax: Axes, x: float, outcome: Outcome) -> None:

@@ -59,15 +59,14 @@ def bounds_section(comparison: Comparison, heads: Mapping[str, str], note: int) 
         rows.append((row.label, *cells, printed, kind or "-", times))
     tried = comparison.records[comparison.records["placer"] == "best_of_random"]["evaluations"]
     searched = comparison.records[comparison.records["placer"] == "annealing"]
-    most, seeds = searched["evaluations"].max(), searched["seed"].nunique()
-    annealing = (
-        " Annealing: local search over groups of operations, judged by the simulator"
-        + f", {int(most):,} placements, {seeds} seed{'s' * (seeds > 1)}" * bool(len(searched))
-        + "."
-    )
+    counts, seeds = searched["evaluations"].dropna(), searched["seed"].nunique()
+    annealing = "Annealing: local search over groups of operations, judged by the simulator"
+    if len(counts):
+        annealing += f", {int(counts.max()):,} placements, {seeds} seed{'s' * (seeds > 1)}"
+    mine = f" {annealing}." if "annealing" in heads else ""
     lead = (
-        f"Seconds.{annealing if 'annealing' in heads else ''} Random: median [smallest-largest, n"
-        " valid, failures] over its seeds. Best of random: the fastest that fits of"
+        f"Seconds.{mine} Random: median [smallest-largest, n valid, failures] over its seeds."
+        " Best of random: the fastest that fits of"
         f" {int(tried.max()) if len(tried) else 'its'} draws."
     )
     return Section("Not in the paper", header, tuple(rows), lead)

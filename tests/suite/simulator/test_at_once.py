@@ -116,8 +116,8 @@ def test_overlapping_operations_have_tracks_of_their_own_in_a_trace():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"parallelism": 0}, "parallelism is 0; give a whole number >= 1"),
-        ({"parallelism": 1.5}, "parallelism is 1.5; give a whole number >= 1"),
+        ({"parallelism": 0}, "parallelism is 0; give a whole number from 1"),
+        ({"parallelism": 1.5}, "parallelism is 1.5; give a whole number from 1"),
         ({"latency": 2, "gap": 3e-9}, "the gap of a link is 3e-09 s, more than its latency"),
         ({"gap": -1.0}, "gap is -1.0; give a number >= 0"),
     ],
