@@ -56,6 +56,7 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     this. InputError for what cannot be trained, has open shapes or a ``train_step`` of its own.
     """
     _check_own_rules(network, name)
+    _check_masks(network, name)
     inputs = inputs_of(network, name, options)
     choices = [str(inputs)]
     if not network.trainable_variables:
@@ -123,6 +124,28 @@ def _outputs(network: keras.Model, inputs: KerasInputs) -> object:
             return tf.TensorSpec(shapes, network.outputs[0].dtype)
     forward = tf.function(lambda *x: inputs.call(x), autograph=False)
     return forward.get_concrete_function(*inputs.specs).structured_outputs
+
+
+def _check_masks(network: keras.Model, name: str) -> None:
+    """Refuse what Keras 3.15 computes otherwise once it is unrolled (InputError).
+
+    Going backwards over a masked sequence, it fills in what the mask leaves out from the other end.
+    """
+    import keras
+
+    layers = network._flatten_layers()
+    masked = any(
+        isinstance(layer, keras.layers.Masking) or getattr(layer, "mask_zero", False)
+        for layer in layers
+    )
+    for layer in network._flatten_layers():
+        backwards = isinstance(layer, keras.layers.RNN) and layer.go_backwards
+        if masked and backwards and layer.return_sequences:
+            raise InputError(
+                f"{name}: layer {layer.name!r} goes backwards over a masked sequence and returns"
+                " all of it, which Keras computes otherwise where loops are unrolled, as they must"
+                " be here; leave out the mask, or name a function of one step"
+            )
 
 
 @contextmanager

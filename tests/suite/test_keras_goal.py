@@ -160,6 +160,24 @@ class Tokens(keras.Model):
         return self.out(tf.reduce_mean(self.embed(ids), 1))
 
 
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_masked_sequence_that_is_read_backwards_is_refused(mask, whole):
+    """Keras computes it otherwise once it is unrolled, and nothing else of these."""
+    ids = keras.Input((6,), 8, dtype="int32")
+    both = layers.Bidirectional(layers.GRU(3, return_sequences=whole))
+    network = keras.Model(ids, both(layers.Embedding(50, 4, mask_zero=mask)(ids)))
+    data = np.where(np.arange(6) < 4, 7, 0) * np.ones((8, 1), np.int32)
+    rolled = network(data)
+    if mask and whole:
+        with pytest.raises(InputError, match="goes backwards over a masked sequence"):
+            from_keras.capture_keras(network, "net", Options())
+        return
+    with from_keras._unrolled(network):
+        np.testing.assert_allclose(network(data), rolled, atol=1e-6)
+    assert from_keras.capture_keras(network, "net", Options()).graph.n_ops
+
+
 def test_ids_that_would_be_rounded_are_refused():
     exact, rounded = Tokens("float32"), Tokens("mixed_bfloat16")
     for network in (exact, rounded):
