@@ -157,6 +157,33 @@ def test_learned_cells_are_judged_over_their_seeds(tmp_path, factor, code, word,
     assert f"1 {word}" in text
 
 
+def test_a_gain_below_the_tolerance_is_noise(tmp_path, capsys):
+    planted_rounds(tmp_path / "base", DRIFTING)
+    planted_rounds(tmp_path / "head", DRIFTING * 0.99)
+    found, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert found == GREEN
+    assert "1 within" in text
+
+
+def test_a_gain_hides_no_loss(tmp_path, capsys):
+    """In rounds of one simulated cell, which should all be the same."""
+    for side, times in (("base", [1.0, 1.0]), ("head", [0.5, 1.01])):
+        for number, seconds in enumerate(times):
+            path = tmp_path / side / f"round{number}/g/k40/2gpu/tiny/metis/seed0.json"
+            _write(path, 0, seconds, {})
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == SLOWER
+
+
+def test_rounds_of_one_learned_seed_are_one_seed(tmp_path, capsys):
+    for side, seconds in (("base", 1.0), ("head", 1.5)):
+        for number in range(5):
+            path = tmp_path / side / f"round{number}/g/k40/2gpu/tiny/hdp/seed0.json"
+            _write(path, 0, seconds, LEARNT)
+    code, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert code == NOTHING
+    assert "needs 3 seeds" in text
+
+
 def test_a_single_learned_seed_is_not_judged(tmp_path, capsys):
     planted(tmp_path / "base", [1.0], **LEARNT)
     planted(tmp_path / "head", [1.5], **LEARNT)

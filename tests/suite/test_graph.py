@@ -100,6 +100,10 @@ def test_networkx_and_back():
         ({"bytes_touched": [0, 0, float("nan"), 0]}, "'c' has bytes_touched nan"),
         ({"persistent_bytes": [0, 0, 0, -2]}, "'d' has persistent_bytes -2"),
         ({"seconds": {"gpu": [0, -1, 0, 0]}}, "'b' takes -1.0 seconds on gpu"),
+        (
+            {"seconds": {"gpu": [0, 0, np.inf, 0]}},
+            "'c' takes inf seconds on gpu; give a finite",
+        ),
         ({"op_names": ["a", "b", "a", "d"]}, "two operations are named 'a'"),
         ({"alias_of": [-1, 2, -1, -1]}, "'b' shares the buffer of tensor 2"),
         ({"alias_of": [-1, 0, -1, 99]}, "tensor 99"),

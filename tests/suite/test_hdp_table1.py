@@ -8,6 +8,7 @@ from suite_records import GIB, GPUS, failed, full, over_capacity, planned, recor
 
 from suite.report.build import build_table
 from suite.report.load_records import load_published
+from suite.report.outcome import Outcome
 from suite.report.tables import hdp_table1
 
 
@@ -63,6 +64,12 @@ def test_random_prints_median_spread_and_failures(results):
     write(results, record("rnnlm", "random", 3.0, 9, **over_capacity("rnnlm")))
     row = cells(build_table("hdp_table1", results), "Not in the paper", "RNNLM")
     assert row["Random"] == "5.00 [1.00-9.00, n=9, 1 OOM]"
+
+
+def test_the_commonest_failure_is_named_first():
+    rows = [{"status": s, "step_time": None, "step_times": []} for s in ("error", "oom", "oom")]
+    outcome = Outcome.of(pd.DataFrame(rows), 3)
+    assert (outcome.status, outcome.counts) == ("oom", "n=0, 2 OOM, 1 error")
 
 
 def test_missing_records_are_counted_and_named(results):

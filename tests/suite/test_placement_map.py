@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from suite_records import over_capacity, record
 
@@ -16,6 +17,7 @@ from suite.formats.graph_npz import save_graph
 from suite.formats.machine_toml import load_machine
 from suite.report.build import write_reports
 from suite.report.load_records import load_published, load_records
+from suite.report.outcome import middle
 from suite.report.plot_style import style
 from suite.report.plots import placement_map
 from suite.report.unrolled import unroll
@@ -65,6 +67,14 @@ def texts(results):
     with style():
         figure = placement_map.plot(load_records(results), load_published())
     return figure, [figure.get_suptitle(), *(text.get_text() for text in figure.texts)]
+
+
+@pytest.mark.parametrize(("times", "nearest"), [([5.0, 1.0, 2.0], 2), ([9.0, 4.0, 5.0, 1.0], 1)])
+def test_the_record_in_the_middle_stands_for_all(times, nearest):
+    """Nearest to the median, the first of several; whatever failed does not count."""
+    rows = [{"status": "ok", "step_time": t, "seed": i} for i, t in enumerate(times)]
+    rows.insert(0, {"status": "oom", "step_time": 1e9, "seed": 99})
+    assert middle(pd.DataFrame(rows))["seed"] == nearest
 
 
 def test_operations_are_sorted_by_layer_step_and_pass(graph):

@@ -75,6 +75,16 @@ def test_every_spread_moves_its_own_figures_alone():
     assert factors[0, 2] / factors[3, 2] == pytest.approx(factors[0, 1])
 
 
+def test_all_that_delays_a_transfer_is_drawn_together():
+    link = replace(PROBLEM.machine.links[0], gap=2e-5, scheduling_latency=3e-5)
+    problem = replace(PROBLEM, machine=replace(PROBLEM.machine, links=(link,)))
+    (found,) = drawn(problem, WIDE, 0).machine.links
+    factor = found.latency / link.latency
+    assert factor != 1
+    assert found.gap == pytest.approx(2e-5 * factor)
+    assert found.scheduling_latency == pytest.approx(3e-5 * factor)
+
+
 def test_a_spread_that_leaves_something_out_is_refused():
     with pytest.raises(InputError, match="no spread of cpu:0"):
         drawn(PROBLEM, replace(WIDE, devices={}), 0)

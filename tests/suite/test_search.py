@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plugin.mutation import Mutation
-from six_ops import six_ops
+from six_ops import every_placement, six_ops
 
 from suite.core.errors import BudgetExhausted
 from suite.search.checkpoint import Checkpoint
@@ -249,6 +249,19 @@ def test_a_damaged_log_begins_anew(tmp_path, content):
     path.write_bytes(content)
     Journal(path).resume(None)
     assert not path.exists()
+
+
+def test_what_an_inner_search_found_stands_where_it_was_found():
+    outer = Search(PROBLEM, SIMULATOR)
+    outer.evaluate(np.zeros((2, PROBLEM.graph.n_ops), np.int32))
+    inner = outer.inner(0, 40)
+    inner.evaluate(every_placement(PROBLEM)[-40:])
+    outer.count(inner)
+    numbers = [number for number, _, _ in outer.history]
+    assert outer.evaluations == 2 + inner.evaluations
+    assert numbers[0] == 1
+    assert set(numbers[1:]) <= {2 + number for number, _, _ in inner.history}
+    assert len(numbers) > 1
 
 
 def test_steps_at_most_are_what_the_parameters_say():

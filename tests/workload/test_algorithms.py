@@ -42,6 +42,13 @@ def brute(workload, objective, line):
     return best
 
 
+def test_what_takes_no_time_takes_room_all_the_same():
+    """A node of 0 ms is not joined to its reader where both do not fit on one accelerator."""
+    nodes = [node(0, 50, 1, size=60), node(1, 0, 0, size=60), node(2, 50, 1, size=10)]
+    workload = read(document(nodes, [edge(0, 1, 0.1), edge(0, 2, 0.1)], cpus=0, memory=100))
+    assert value("dp", workload) == pytest.approx(1.1)
+
+
 def value(name, workload, objective="throughput", **options):
     try:
         return ask(name, Question(workload, objective, gap=0.0, **options)).objective
