@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from suite.core.errors import InputError
 
+MARGIN = 1e-3
+"""Share by which one value must be better than another to beat it."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -30,11 +33,14 @@ class Metric:
         return f"{value / self.scale:{self.pattern}}"
 
     def interval_beats(self, ours: tuple[float, float], other: tuple[float, float]) -> bool:
-        """Whether interval ``ours`` (low, high) is wholly on the better side of ``other``."""
+        """Whether interval ``ours`` (low, high) is wholly on the better side of ``other``.
+
+        By MARGIN at least: values that all tables print alike are alike.
+        """
         if self.better == "lower":
-            return ours[1] < other[0]
+            return ours[1] * (1 + MARGIN) < other[0]
         if self.better == "higher":
-            return ours[0] > other[1]
+            return ours[0] > other[1] * (1 + MARGIN)
         return False
 
 
