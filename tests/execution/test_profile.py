@@ -159,6 +159,19 @@ def assert_is_the_synthetic_host(profile):
         assert max(link.error, ends.error) < 1e-3
 
 
+def test_what_was_measured_once_says_so_and_has_no_spread(probes, tmp_path):
+    said = []
+    profiler = Profiler(SyntheticHost(), cpus(2), probes)
+    profile = profile_host(profiler, 0, False, said.append, rounds=1)
+    assert said[-1] == "measured once: nothing tells how far off the figures are"
+    text = machine_toml("here", profile, "a test", {"dispatch": "stack"})
+    assert text.startswith("# measured once: nothing tells how far off it is\n")
+    assert "spread" not in text
+    (tmp_path / "here.toml").write_text(text)
+    with pytest.raises(InputError, match="records no spread; profile this host again"):
+        load_spread(tmp_path / "here.toml", None)
+
+
 def test_known_constants_are_recovered_and_survive_the_file(probes, tmp_path):
     said = []
     profiler = Profiler(SyntheticHost(), cpus(2), probes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import asdict
+from math import isnan
 
 import numpy as np
 
@@ -22,7 +23,9 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
     ``rules``: what else the file says of how a step runs there, such as ``dispatch``.
     """
     machine, figures = profile.machine, profile.devices
-    lines = [f"# repeated measurements differ by {profile.disagreement:.1%} (median)"]
+    once = isnan(profile.disagreement)
+    differ = f"repeated measurements differ by {profile.disagreement:.1%} (median)"
+    lines = ["# measured once: nothing tells how far off it is" if once else f"# {differ}"]
     if profile.in_steps:
         lines += [f"# latencies: {1e6 * profile.in_steps:.0f} us of them in steps in pieces only"]
     lines += [f"name = {json.dumps(name)}", f"source = {json.dumps(source)}"]
@@ -30,7 +33,8 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
     lines += ["", "[origin]", *_lines(dict.fromkeys(PARTS, "measured"))]
     spreads = profile.device_spreads
     for device, found, spread in zip(machine.devices, figures, spreads, strict=True):
-        lines += ["", "[[device]]", *_lines(_device_entries(device, found) | {"spread": spread})]
+        known: Entries = {} if once else {"spread": spread}
+        lines += ["", "[[device]]", *_lines(_device_entries(device, found) | known)]
     for kind in dict.fromkeys(device.kind for device in machine.devices):
         first = next(f for d, f in zip(machine.devices, figures, strict=True) if d.kind == kind)
         lines += ["", f"[efficiency.{kind}]", f"convolution = {first.convolution:.4g}"]
@@ -46,7 +50,7 @@ def machine_toml(name: str, profile: HostProfile, source: str, rules: Entries) -
         lines += [f"# fitted within {fit.error:.1%}, occupancy {ends.error:.1%} (root mean square)"]
         lines += _lines(entries | occupied)
         about = _lines(asdict(profile.link_spreads[s, t]))
-        lines += [f"spread = {{ {', '.join(about)} }}"]
+        lines += [] if once else [f"spread = {{ {', '.join(about)} }}"]
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Protocol
 
@@ -30,7 +31,7 @@ class HostProfile:
     links: dict[tuple[int, int], tuple[Fit, Occupancy]]
     """By ordered pair of devices."""
     disagreement: float
-    """By how much rounds differ (:attr:`Samples.disagreement`)."""
+    """By how much rounds differ (:attr:`Samples.disagreement`); NaN: there was one."""
     device_spreads: tuple[float, ...] = ()
     """How far off each device's speed may be (:mod:`suite.execution.profiling.spreads`)."""
     link_spreads: Mapping[tuple[int, int], LinkSpread] = field(default_factory=dict)
@@ -123,13 +124,20 @@ def profile_host(
             f"{trouble}; leave it alone, or add --wait MINUTES to measure on until the fastest"
             f" {ROUNDS} rounds agree, or --force to take the figures as they are"
         )
-    tell(trouble or f"repeated measurements differ by {differ:.1%} in the median")
+    tell(trouble or agreement(differ))
     return profiler.profile()
+
+
+def agreement(disagreement: float) -> str:
+    """How well repeated measurements agree, in words."""
+    if isnan(disagreement):
+        return "measured once: nothing tells how far off the figures are"
+    return f"repeated measurements differ by {disagreement:.1%} in the median"
 
 
 def too_busy(disagreement: float, allowed: float = ALLOWED) -> str:
     """Why a host cannot be profiled now, in words; empty where it can."""
-    if disagreement <= allowed:
+    if not disagreement > allowed:
         return ""
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     return (

@@ -46,7 +46,9 @@ class Samples:
         """By how much the fastest rounds differ, as a share of the fastest: 0.1 is 10 %.
 
         Of each thing the :data:`ROUNDS` fastest rounds count, so that more rounds make up for
-        disturbed ones; of all things the median.
+        disturbed ones; of all things the median. NaN after one round: nothing tells.
         """
+        if all(len(rounds) == 1 for rounds in self._seconds.values()):
+            return np.nan
         best = [sorted(rounds)[:ROUNDS] for rounds in self._seconds.values()]
         return float(np.median([rounds[-1] / rounds[0] - 1 for rounds in best])) if best else 0.0
