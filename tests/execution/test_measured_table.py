@@ -75,11 +75,11 @@ def test_ranks_and_winners_are_compared(folder, table):
     measured = {label: median(record["step_times"]) for label, record in ran.items()}
     rho = spearmanr(list(simulated.values()), list(measured.values())).statistic
     line = lines["session"]
-    assert (line["placers"], line["Spearman"]) == (str(len(ran)), f"{rho:.3f}")
+    assert (line["answers"], line["Spearman"]) == (str(len(ran)), f"{rho:.3f}")
     first, chosen = min(measured, key=measured.get), min(simulated, key=simulated.get)
     assert (line["fastest measured"], line["fastest simulated"]) == (first, chosen)
     assert line["same"] == "yes" or first != chosen
-    assert lines["cluster"]["placers"] == "1"
+    assert lines["cluster"]["answers"] == "1"
     assert lines["cluster"]["same"] == "-"
 
 
@@ -122,7 +122,7 @@ def test_what_overlaps_is_no_disagreement(folder, tmp_path):
 def test_what_the_simulator_refuses_cannot_be_its_winner(folder, tmp_path):
     line = changed(folder, tmp_path, "m_topo", **promised(folder, oom=["cpu:0"]))
     assert line["fastest simulated"] != "m_topo"
-    assert line["placers"] == "4"
+    assert line["answers"] == "4"
 
 
 def test_the_csv_has_every_record(folder, table):

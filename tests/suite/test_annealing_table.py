@@ -36,9 +36,9 @@ def row(text: str, section: str, start: str) -> dict[str, str]:
 
 def test_a_longer_search_counts_with_what_it_had_after_as_many_placements(text: str) -> None:
     cells = row(text, "After equally many placements", "nmt_4")
-    assert cells["HDP, tuned, 1,000"] == "1.5 [1.5-1.5]"
-    assert cells["HDP, tuned, 4,000"] == "0.7 [0.7-0.7]"
-    assert cells["annealing, 1,000"] == "0.42 [0.4-0.44]"
+    assert cells["HDP, tuned, 1,000"] == "1.5 [range 1.5-1.5, n=5]"
+    assert cells["HDP, tuned, 4,000"] == "0.7 [range 0.7-0.7, n=5]"
+    assert cells["annealing, 1,000"] == "0.42 [range 0.4-0.44, n=5]"
     assert cells["annealing, 4,000"] == "missing"
 
 
