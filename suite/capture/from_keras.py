@@ -138,7 +138,7 @@ def _check_masks(network: keras.Model, name: str) -> None:
         isinstance(layer, keras.layers.Masking) or getattr(layer, "mask_zero", False)
         for layer in layers
     )
-    for layer in network._flatten_layers():
+    for layer in layers:
         backwards = isinstance(layer, keras.layers.RNN) and layer.go_backwards
         if masked and backwards and layer.return_sequences:
             raise InputError(
