@@ -21,7 +21,6 @@ from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 
 FORMAT = "placebench-policy-1"
-"""What reading something else, or half of it, raises."""
 _HEAD, _WEIGHTS, _ANSWERS = "head", "weights/", "answers/"
 
 
