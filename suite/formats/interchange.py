@@ -5,6 +5,7 @@ The formats are in docs/formats.md.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from suite.core.errors import InputError
@@ -17,7 +18,10 @@ from suite.formats.json_file import read_json, write_json_lines
 from suite.formats.placement_npz import PLACEMENT, load_placement, save_placement
 from suite.formats.schema import Fields, check_fields
 
-_PLACEMENT: Fields = {"format": (str,), "graph": (str,), "machine": (str,), "devices": (dict,)}
+_PLACEMENT: Fields = {
+    **{"format": (str,), "graph": (str,), "machine": (str,), "tensor_bytes": (int,)},
+    "devices": (dict,),
+}
 
 
 def read_graph(path: Path) -> OpGraph:
@@ -45,14 +49,26 @@ def read_placement(path: Path, problem: Problem) -> Placement:
     """Read and check a placement, .npz or else JSON; InputError says which operation is wrong.
 
     The names of graph and machine in it are for people: what counts is that it fits ``problem``.
+    Warns where it was made for tensors of other sizes, as of another batch.
     """
     if path.suffix == ".npz":
         return load_placement(path, problem)
     devices = read_placement_names(path)
+    then, now = read_json(path, PLACEMENT).get("tensor_bytes"), _tensor_bytes(problem)
+    if then not in (None, now):
+        warnings.warn(
+            f"{path} was made where tensors have {then:,} bytes in all; here they have {now:,}:"
+            " were --batch or --input others?",
+            stacklevel=2,
+        )
     try:
         return Placement.of_names(problem, devices)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _tensor_bytes(problem: Problem) -> int:
+    return int(problem.graph.tensor_bytes.sum())
 
 
 def read_placement_names(path: Path) -> dict[str, str]:
@@ -77,6 +93,7 @@ def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
         "format": PLACEMENT,
         "graph": problem.graph.name,
         "machine": problem.machine.name,
+        "tensor_bytes": _tensor_bytes(problem),
         "devices": placement.names(problem),
     }
     write_json_lines(data, path)

@@ -255,6 +255,19 @@ def test_a_placement_must_fit_the_problem(tmp_path):
     assert "'a' and 'b' must share a device but are on gpu:0 and cpu:0" in words
 
 
+def test_a_placement_for_tensors_of_other_sizes_is_told(tmp_path):
+    """As of another batch: its operations have the same names."""
+    k40 = load_machine("k40").with_gpus(1)
+    larger = copy.deepcopy(TWO_OPS)
+    larger["tensors"][0]["bytes"] = 4000
+    small, large = (Problem.create(graph_from_json(one), k40) for one in (TWO_OPS, larger))
+    path = tmp_path / "p.json"
+    write_placement(Placement.of(small, np.array([1, 1])), small, path)
+    read_placement(path, small)
+    with pytest.warns(UserWarning, match=r"tensors have 1,000 bytes in all; here they have 4,000"):
+        read_placement(path, large)
+
+
 def test_a_placement_survives_an_npz_and_its_devices_go_by_name(tmp_path):
     graph = graph_from_json(TWO_OPS)
     two, four = (load_machine("k40").with_gpus(gpus) for gpus in (2, 4))
