@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
@@ -53,8 +54,8 @@ def read_placement(path: Path, problem: Problem) -> Placement:
     """
     if path.suffix == ".npz":
         return load_placement(path, problem)
-    devices = read_placement_names(path)
-    then, now = read_json(path, PLACEMENT).get("tensor_bytes"), _tensor_bytes(problem)
+    data = _placement_data(path)
+    then, now = data.get("tensor_bytes"), _tensor_bytes(problem)
     if then not in (None, now):
         warnings.warn(
             f"{path} was made where tensors have {then:,} bytes in all; here they have {now:,}:"
@@ -62,7 +63,7 @@ def read_placement(path: Path, problem: Problem) -> Placement:
             stacklevel=2,
         )
     try:
-        return Placement.of_names(problem, devices)
+        return Placement.of_names(problem, data["devices"])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -73,15 +74,20 @@ def _tensor_bytes(problem: Problem) -> int:
 
 def read_placement_names(path: Path) -> dict[str, str]:
     """Read a placement as operation name -> device name, whatever graph and machine it is for."""
+    devices: dict[str, str] = _placement_data(path)["devices"]
+    return devices
+
+
+def _placement_data(path: Path) -> dict[str, Any]:
+    """All that a placement's file says, checked."""
     data = read_json(path, PLACEMENT)
     try:
         check_fields(data, _PLACEMENT, ("devices",), "the placement")
-        devices: dict[str, str] = data["devices"]
-        if not all(isinstance(name, str) for name in devices.values()):
+        if not all(isinstance(name, str) for name in data["devices"].values()):
             raise InputError("devices must map operation names to device names")
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return devices
+    return data
 
 
 def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
