@@ -32,9 +32,7 @@ def release_and_delivery(
     sized, made, classes = size_of.reshape(-1), graph.producer, graph.colocation
     release = _release_times(*graph.inputs, sized, made, classes, durations, move)
     readers, places = graph.consumers, graph.consumer_offsets
-    delivery = _delivery_times(
-        *graph.outputs, places, readers, sized, made, classes, durations, move
-    )
+    delivery = _delivery_times(*graph.outputs, places, readers, sized, classes, durations, move)
     return release, delivery
 
 
@@ -78,7 +76,6 @@ def _delivery_times(
     reader_offsets: Ints,
     readers: Ints,
     size_of: Ints,
-    producer: Ints,
     colocation: Ints,
     durations: Nanoseconds,
     move: Nanoseconds,

@@ -20,6 +20,7 @@ from suite.commands._common import (
     problem_of,
 )
 from suite.core.errors import InputError
+from suite.core.units import format_bytes, format_flop
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
@@ -123,10 +124,10 @@ def _facts(loaded: Loaded) -> list[tuple[str, str]]:
         ("edges (tensor, consumer)", f"{len(graph.consumers):,}"),
         ("colocation classes", f"{graph.n_classes:,}"),
         ("operations without a GPU kernel", f"{int((~graph.gpu_kernel).sum()):,}"),
-        ("work of one step", f"{graph.flops.sum() / 1e9:,.1f} GFLOP"),
-        ("bytes touched in one step", f"{graph.bytes_touched.sum() / 1e9:,.2f} GB"),
-        ("bytes of all tensors", f"{graph.tensor_bytes.sum() / 1e9:,.2f} GB"),
-        ("bytes of variables", f"{graph.persistent_bytes.sum() / 1e9:,.3f} GB"),
+        ("work of one step", format_flop(graph.flops.sum())),
+        ("bytes touched in one step", format_bytes(graph.bytes_touched.sum())),
+        ("bytes of all tensors", format_bytes(graph.tensor_bytes.sum())),
+        ("bytes of variables", format_bytes(graph.persistent_bytes.sum())),
     ]
     if "parameters" in known:
         facts.append(("trainable parameters", f"{known['parameters']:,}"))

@@ -6,12 +6,8 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from suite.commands._answers import (
     add_answer_arguments,
@@ -19,7 +15,6 @@ from suite.commands._answers import (
     judge_text,
     judging_of,
     measure_top_of,
-    measured_step,
     measured_text,
 )
 from suite.commands._checks import refuse
@@ -27,33 +22,26 @@ from suite.commands._common import (
     MODELS,
     Subparsers,
     add_problem_arguments,
-    backend_of,
     command,
-    machine_name,
     new_file,
     problem_of,
 )
-from suite.commands._display import Display, add_tensorboard
+from suite.commands._display import add_tensorboard
 from suite.commands._placer import add_placer_arguments
 from suite.commands._policy import add_policy, placer_with_policy, policy_json, policy_text
-from suite.commands._ray import add_ray, check_ray, spread_judge
+from suite.commands._ray import add_ray, check_ray
+from suite.commands._search import find
 from suite.commands._trials import trials_json, trials_text
 from suite.core.errors import BudgetExhausted, InputError
 
 if TYPE_CHECKING:
-    from suite.bench.cell import MeasureTop, RealRuns
     from suite.bench.compare import Answer, Trial
-    from suite.bench.measure_top import Measured
-    from suite.capture.load_model import Loaded
     from suite.core.problem import Problem
-    from suite.core.scores import Judge
-    from suite.core.uncertainty import Judging
-    from suite.execution.measurement import Backend, Step
-    from suite.search.placer import Placer
-    from suite.simulator.judges import AnySimulator
 
 SEARCH, SECONDS = "annealing", 30.0
 """What searches where no placer is named, and for how long unless a budget is given."""
+SEARCHING = ("evaluations", "seconds", "judge", "tensorboard", "ray")
+"""Options that only a placer which has placements judged makes use of."""
 EXAMPLES = """  placebench place nmt_2 --output nmt_2.json   # the best of many and 30 s of search
   placebench place nmt_2 --placer scotch --output nmt_2.json
   placebench place g.json --machine m.toml --placer best_of_random --set k=500
@@ -118,9 +106,10 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     simulator = make_simulator(problem, semantics)
     name, found, failure = arguments.placer, None, ""
     try:
-        found = _found(arguments, loaded, problem, simulator, placer, *asked)
+        found = find(arguments, loaded, problem, simulator, placer, *asked)
         # Before others are tried: whatever happens to them, the answer is there.
         _write(arguments, problem, found.answer)
+        _tell_unused(arguments, found.answer)
     except BudgetExhausted as error:
         if not unnamed:
             raise BudgetExhausted(f"{name} gave no placement: {error}") from None
@@ -159,49 +148,6 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     return 0
 
 
-class _Found(NamedTuple):
-    """What a placer that was named, or stands for one, has found."""
-
-    answer: Answer
-    measured: Measured | None
-    """The runs of its best answers, where they were asked for."""
-    judge: Judge
-    """By what it searched."""
-
-
-def _found(
-    arguments: argparse.Namespace,
-    loaded: Loaded,
-    problem: Problem,
-    simulator: AnySimulator,
-    placer: Placer,
-    judging: Judging | RealRuns | None,
-    top: MeasureTop | None,
-) -> _Found:
-    """Let the placer search by the judge that was asked for, and run its best answers if asked."""
-    from suite.bench.cell import RealRuns
-    from suite.bench.judge import robust_judge
-    from suite.execution.real_judge import RealJudge
-    from suite.simulator.judges import own_semantics
-
-    semantics = own_semantics(problem.machine).name
-    judge: Judge = simulator
-    if judging is not None and not isinstance(judging, RealRuns):
-        names = machine_name(arguments), loaded.task
-        judge = robust_judge(problem, *names, judging, semantics)
-    for_real = isinstance(judging, RealRuns) or top is not None
-    # Opened before the search: a host that is not the machine is to be told before the hours.
-    with _running(arguments, problem, loaded) if for_real else nullcontext() as running:
-        if running is not None and isinstance(judging, RealRuns):
-            judge = RealJudge(simulator, *running)
-        with spread_judge(arguments, simulator, judge, semantics) as asks:
-            if running is None or top is None:
-                answer = _answer(arguments, problem, simulator, asks, placer)
-                return _Found(answer, None, judge)
-            parts = simulator, asks, placer, running, top
-            return _Found(*_measured(arguments, problem, *parts), judge)
-
-
 def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> None:
     """Write the files that are asked for."""
     from suite.formats.interchange import write_placement
@@ -215,6 +161,17 @@ def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> N
         semantics = own_semantics(problem.machine)
         line = timeline(problem, answer.placement.devices, semantics=semantics)
         write_json(line.to_chrome(), arguments.trace)
+
+
+def _tell_unused(arguments: argparse.Namespace, answer: Answer) -> None:
+    """Say on stderr which options did nothing, since the placer had no placement judged."""
+    given = [name for name in SEARCHING if getattr(arguments, name) is not None]
+    if given and not answer.evaluations:
+        words = ", ".join(f"--{name}" for name in given)
+        told = (
+            f"placebench: {arguments.placer} had no placement judged, so that {words} did nothing"
+        )
+        print(told, file=sys.stderr)
 
 
 def _take_default(arguments: argparse.Namespace) -> None:
@@ -237,65 +194,3 @@ def _how(arguments: argparse.Namespace, trials: list[Trial]) -> str:
         f"placer     none was named: {trials[0].placer} is the fastest of {budget} of {SEARCH} and"
         f" {quick} quick placers"
     )
-
-
-@contextmanager
-def _running(
-    arguments: argparse.Namespace, problem: Problem, loaded: Loaded
-) -> Iterator[tuple[Backend, Step]]:
-    """What runs placements on this host, and the step that it runs."""
-    from suite.execution.backends import make_backend
-
-    name = backend_of(arguments, problem.machine, otherwise="cluster")
-    step = measured_step(arguments, loaded, name)
-    where = name, problem.machine, arguments.cluster
-    with make_backend(*where, expose=arguments.expose) as backend:
-        yield backend, step
-
-
-def _measured(
-    arguments: argparse.Namespace,
-    problem: Problem,
-    simulator: AnySimulator,
-    judge: Judge,
-    placer: Placer,
-    running: tuple[Backend, Step],
-    top: MeasureTop,
-) -> tuple[Answer, Measured]:
-    """Let the placer search, run the best that it found, and answer with the fastest."""
-    from suite.bench.measure_top import measure
-    from suite.search.best_answers import BestAnswers, Remembering, candidates
-
-    best = BestAnswers(problem.machine, top.count, top.apart)
-    answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer)
-    tell = partial(print, file=sys.stderr, flush=True)
-    measured = measure(candidates(problem, answer.placement, best), *running, top, tell=tell)
-    placement = measured.placement
-    chosen = replace(answer, placement=placement, result=simulator.run(placement.devices))
-    return chosen, measured
-
-
-def _answer(
-    arguments: argparse.Namespace,
-    problem: Problem,
-    simulator: AnySimulator,
-    judge: Judge,
-    placer: Placer,
-) -> Answer:
-    """Let the placer search, and show it: on stderr where stdout is for JSON."""
-    from suite.bench.compare import attempt
-    from suite.search.placer import Search
-    from suite.search.progress_log import Journal, most_steps
-
-    if arguments.tensorboard:
-        arguments.tensorboard.mkdir(parents=True, exist_ok=True)
-    budget = arguments.evaluations, arguments.seconds
-    search = Search(problem, judge, arguments.seed, *budget)
-    with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
-        told = partial(display.searching, arguments.placer)
-        steps = most_steps(placer)
-        search.journal = Journal(board=arguments.tensorboard, listener=told, steps=steps)
-        try:
-            return attempt(problem, simulator, placer, search)
-        finally:
-            search.journal.close()

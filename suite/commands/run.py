@@ -25,7 +25,6 @@ from suite.commands._common import (
 from suite.core.units import format_bytes
 
 if TYPE_CHECKING:
-    from suite.core.problem import Problem
     from suite.execution.measurement import Measurement, Timing
     from suite.simulator.timeline import Timeline
 
@@ -103,7 +102,7 @@ def _run(arguments: argparse.Namespace, timing: Timing, folder: Path) -> int:
     if arguments.json:
         print(json.dumps(verdict, indent=1))
     else:
-        print(f"{about(loaded, problem)}\n{_as_text(problem, verdict, measurement)}")
+        print(f"{about(loaded, problem)}\n{_as_text(verdict, measurement)}")
     return 0 if measurement.status == "ok" else 1
 
 
@@ -150,7 +149,7 @@ def _as_json(backend: str, line: Timeline, measurement: Measurement) -> dict[str
     }
 
 
-def _as_text(problem: Problem, verdict: dict[str, Any], measurement: Measurement) -> str:
+def _as_text(verdict: dict[str, Any], measurement: Measurement) -> str:
     simulated = verdict["step_time"]["simulated"]
     if measurement.status != "ok":
         said = f"measured   {measurement.status}: {measurement.reason}"

@@ -7,7 +7,7 @@ construction, and a graph that exists is valid.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -210,10 +210,6 @@ class OpGraph:
         """16 hexadecimal digits that change whenever anything a placement depends on does."""
         arrays = (getattr(self, name) for name in ARRAYS)
         return digest([self.op_names, self.op_types, *arrays, *sum(self.seconds.items(), ())])
-
-    def with_costs(self, flops: Floats, bytes_touched: Floats) -> OpGraph:
-        """Return the same graph with other FLOP and byte counts (float64[ops] each)."""
-        return replace(self, flops=flops, bytes_touched=bytes_touched)
 
 
 def _padded(shapes: Sequence[Sequence[int]]) -> NDArray[np.int32]:

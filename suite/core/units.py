@@ -28,5 +28,17 @@ def parse_bytes(value: object, what: str) -> int:
 
 
 def format_bytes(size: float) -> str:
-    """Write a number of bytes in GB or MB, to one decimal."""
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
+    """Write a number of bytes in GB, MB or kB, to one decimal; below 100 as it is."""
+    return _prefixed(size, "B")
+
+
+def format_flop(work: float) -> str:
+    """Write a number of floating-point operations in GFLOP, MFLOP or kFLOP, likewise."""
+    return _prefixed(work, "FLOP")
+
+
+def _prefixed(value: float, unit: str) -> str:
+    for prefix, worth in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= worth / 10:
+            return f"{value / worth:,.1f} {prefix}{unit}"
+    return f"{value:.0f} {unit}"

@@ -493,6 +493,16 @@ def test_what_needs_a_placer_says_so(folder, capsys):
         assert f"{more[0]} goes with a placer; add --placer" in line
 
 
+def test_options_of_searches_are_told_where_a_placer_searches_nothing(folder, capsys):
+    (folder / "g.json").write_text(json.dumps(GRAPH))
+    given = ["place", "g.json", "--machine", "k40", "--evaluations", "9", "--placer"]
+    assert main([*given, "metis", "--judge", "mean", "--spread", "0.1"]) == 0
+    told = "placebench: metis had no placement judged, so that --evaluations, --judge did nothing"
+    assert told in capsys.readouterr().err.splitlines()
+    assert main([*given, "best_of_random"]) == 0
+    assert "did nothing" not in capsys.readouterr().err
+
+
 def test_the_fastest_is_marked_where_a_placer_was_named_too(folder, capsys):
     (folder / "g.json").write_text(json.dumps(GRAPH))
     (folder / "m.toml").write_text(MACHINE)
