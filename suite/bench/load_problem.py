@@ -9,6 +9,7 @@ import numpy as np
 
 from suite.bench.cell import Job
 from suite.core.arrays import Ints
+from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.machine import Machine
 from suite.core.model import CPU
@@ -16,7 +17,7 @@ from suite.core.problem import Problem
 from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
 from suite.formats.measured_costs import as_measured, with_op_times
-from suite.search.registry import task
+from suite.search.registry import failure, task, task_sources
 
 
 @lru_cache(maxsize=2)
@@ -60,14 +61,37 @@ def named_task(job: Job) -> str | None:
 def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:
     """The human expert's device of every operation, int32[ops]; None on a single CPU.
 
-    On a machine of several CPUs and no GPU, each CPU stands for a GPU.
+    On a machine of several CPUs and no GPU, each CPU stands for a GPU. InputError says what is
+    wrong with the model's ``expert``.
     """
     shared = machine.accelerators
     if not shared:
         return None
-    numbers = task(name).expert(graph, len(shared))
+    numbers = _experts_numbers(graph, len(shared), name)
     cpu = machine.cpus[0] if machine.cpus else shared[0]
     return np.where(numbers == CPU, cpu, np.array(shared)[numbers]).astype(np.int32)
+
+
+def _experts_numbers(graph: OpGraph, gpus: int, name: str) -> Ints:
+    """What the ``expert`` of a task gives; InputError where that is no placement."""
+    where = f"expert of task {name} ({task_sources()[name]})"
+    try:
+        numbers = np.asarray(task(name).expert(graph, gpus))
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{where} fails: {failure(error)}; mend it") from None
+    if numbers.shape != (graph.n_ops,) or numbers.dtype.kind not in "iu":
+        raise InputError(
+            f"{where} gives {numbers.dtype}{list(numbers.shape)}; return one integer for each of"
+            f" the {graph.n_ops:,} operations"
+        )
+    if numbers.min() < CPU or numbers.max() >= gpus:
+        raise InputError(
+            f"{where} gives GPUs {numbers.min()} to {numbers.max()}; return 0 to {gpus - 1}, or"
+            f" {CPU} for the CPU"
+        )
+    return numbers
 
 
 def kept_graph(grid: Path, name: str, graph_fingerprint: str) -> Path:

@@ -138,8 +138,16 @@ def _tasks_of(module: str) -> Mapping[str, Model]:
 
 
 def task(name: str) -> Model:
-    """Return a task's model; InputError lists the known names."""
-    return lookup(tasks(), name, "task")
+    """Return a task's model; InputError lists the known names, or what the model lacks."""
+    model = lookup(tasks(), name, "task")
+    members = [member for member in vars(Model) if not member.startswith("_")]
+    missing = [member for member in members if not hasattr(model, member)]
+    if missing:
+        raise InputError(
+            f"task {name} ({task_sources()[name]}) has no {missing[0]}; a model has"
+            f" {', '.join(members)} (suite/core/model.py)"
+        )
+    return model
 
 
 def lookup(table: Mapping[str, T], name: str, what: str) -> T:

@@ -3,10 +3,14 @@
 import sys
 
 import pytest
+from hand_made import machine
 
 import baselines
 import models
+from suite.bench.load_problem import expert
 from suite.cli import main
+from suite.core.errors import InputError
+from suite.core.graph import OpGraph
 from suite.search.registry import placers, task_sources, tasks
 
 MODEL = "from models.nmt import TASKS as known\nTASKS = dict(list(known.items())[:1])\n"
@@ -60,3 +64,57 @@ def test_a_file_that_fails_is_told_in_one_line(
     assert error.startswith("placebench: error: ")
     assert told in error
     assert error.count("\n") == 1
+
+
+WHOLE = {
+    "gpus": "1",
+    "paper_ops": "None",
+    "choices": "()",
+    "build": "lambda self: None",
+    "expert": "lambda self, graph, gpus: [0] * graph.n_ops",
+    "block": "lambda self, name: None",
+}
+"""The members of a model, as a class has them."""
+
+
+@pytest.fixture
+def more_models(tmp_path):
+    """A folder whose files are among the models."""
+    models.__path__.append(str(tmp_path))
+    yield tmp_path
+    models.__path__.remove(str(tmp_path))
+
+
+def _experts(folder, members):
+    """What the expert of such a model says of two operations, on a CPU and a GPU."""
+    text = f"Tiny = type('Tiny', (), dict({', '.join(map('='.join, members.items()))}))\n"
+    (folder / "tiny.py").write_text(f"{text}TASKS = {{'tiny': Tiny()}}\n")
+    for found in (tasks, task_sources):
+        found.cache_clear()
+    graph = OpGraph.create("tiny", ["a", "b"], ["A", "B"], [0], [(0, 1)])
+    return expert(graph, machine(2), "tiny")
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"block": None}, "task tiny (models.tiny) has no block; a model has gpus, paper_ops, "),
+        ({"expert": "lambda self, graph, gpus: 1 / 0"}, "fails: ZeroDivisionError: division by"),
+        ({"expert": "lambda self, graph, gpus: [0]"}, "gives int64[1]; return one integer for "),
+        ({"expert": "lambda self, graph, gpus: [.5] * 2"}, "gives float64[2]; return one integer"),
+        ({"expert": "lambda self, graph, gpus: [0, 1]"}, "gives GPUs 0 to 1; return 0 to 0, or -1"),
+        ({"expert": "lambda self, graph, gpus: [-2, 0]"}, "gives GPUs -2 to 0; return 0 to 0, or"),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_told_in_one_line(more_models, changed, told):
+    members = {name: text for name, text in (WHOLE | changed).items() if text is not None}
+    with pytest.raises(InputError) as error:
+        _experts(more_models, members)
+    assert told in str(error.value)
+    assert "models.tiny" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_experts_numbers_are_gpus(more_models):
+    on_both = {"expert": "lambda self, graph, gpus: [-1, gpus - 1]"}
+    assert _experts(more_models, WHOLE | on_both).tolist() == [0, 1]
