@@ -34,6 +34,10 @@ _SUFFIXES = {
 }
 
 
+_SAVED_MODEL = "saved_model.pb"
+"""The file by which a folder is a SavedModel."""
+
+
 @dataclass(frozen=True, eq=False)
 class Loaded:
     """A graph and where it comes from."""
@@ -53,7 +57,11 @@ def graph_def_beside(graph: Path) -> Path:
 
 
 def kind_of(model: str) -> str:
-    """Which way in a model takes: by its suffix, ``function`` (by its colon) or ``task``."""
+    """Which way in a model takes: ``saved_model`` (a folder), by its suffix, ``function`` (by its
+    colon) or ``task``.
+    """
+    if (Path(model) / _SAVED_MODEL).is_file():
+        return "saved_model"
     kind = _SUFFIXES.get(Path(model.removesuffix(".gz")).suffix.lower())
     if kind == "graph_def" or (kind and not model.endswith(".gz")):
         return kind
@@ -62,8 +70,8 @@ def kind_of(model: str) -> str:
     if re.search(r"[./\\]", model) or Path(model).exists():
         raise InputError(
             f"cannot tell what {model!r} is; give a task, a graph (.json, .npz), a Keras model"
-            " (.keras, .h5), a GraphDef (.pb, .pbtxt, .pb.gz), what OpenVINO reads (.xml, .onnx,"
-            " .tflite, .pdmodel) or package.module:function"
+            " (.keras, .h5), a SavedModel's folder, a GraphDef (.pb, .pbtxt, .pb.gz), what OpenVINO"
+            " reads (.xml, .onnx, .tflite, .pdmodel) or package.module:function"
         )
     return "task"
 
@@ -79,8 +87,8 @@ def check_options(model: str, kind: str, options: Options) -> None:
             f"{model} is an HDF5 model, which can run any code when it is loaded; save it as"
             " .keras, or add --trust if you know who made it"
         )
-    if kind != "graph_def" and options.fetch:
-        raise InputError("--fetch is for GraphDefs; leave it out")
+    if kind not in ("graph_def", "saved_model") and options.fetch:
+        raise InputError("--fetch is for GraphDefs and SavedModels; leave it out")
 
 
 def load(model: str, options: Options, folder: Path | None = None) -> Loaded:
@@ -151,9 +159,10 @@ def _key(model: str, options: Options) -> str:
     """Hash of all that the capture of a file depends on; InputError if it cannot be read."""
     from suite.formats.graph_npz import FORMAT
 
-    path, libraries = Path(model), ["tensorflow", "keras"]
-    files = [path]
-    if kind_of(model) == "openvino":
+    path, libraries, kind = Path(model), ["tensorflow", "keras"], kind_of(model)
+    # Of a SavedModel's variables only the sizes are captured, which this file has.
+    files = [path / _SAVED_MODEL if kind == "saved_model" else path]
+    if kind == "openvino":
         libraries = ["openvino"]
         weights = path.with_suffix(".bin")  # shapes may be among them
         files += [weights] if path.suffix == ".xml" and weights.exists() else []

@@ -25,7 +25,9 @@ class Options:
     types: Mapping[str, str] = field(default_factory=dict)
     """Input name -> its type, such as int32, where the model does not say it."""
     fetch: tuple[str, ...] = ()
-    """Operations of a GraphDef that a step runs; none: those that nothing reads."""
+    """Operations of a GraphDef that a step runs (none: those that nothing reads), or the signature
+    of a SavedModel (none: the usual one).
+    """
     trust: bool = False
     """Whether a Keras model may run Python code that it carries."""
 

@@ -72,7 +72,7 @@ def _captured(
         from suite.capture import from_graph_def
 
         captured = from_graph_def.capture_file(model, options)
-    elif kind == "keras":
+    elif kind in ("keras", "saved_model"):
         captured = program(kind, model, options).captured
     else:
         from suite.capture import from_module
@@ -112,11 +112,18 @@ def network(model: str, options: Options) -> openvino.Model:
 
 
 def program(kind: str, model: str, options: Options) -> Program:
-    """Capture a Keras file, or ``module:function`` from this folder, with its variables alive."""
+    """Capture a Keras file, a SavedModel, or ``module:function`` from this folder.
+
+    Its variables are alive.
+    """
     if kind == "keras":
         from suite.capture import from_keras
 
         return from_keras.capture_file(model, options)
+    if kind == "saved_model":
+        from suite.capture import from_saved_model
+
+        return from_saved_model.capture_folder(model, options)
     from suite.capture import from_module
 
     return from_module.capture_step(model, _found(model), options)

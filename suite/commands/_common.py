@@ -31,6 +31,7 @@ MODEL is one of
                             model, or for inference a model of OpenVINO's or PyTorch's; from this
                             folder or installed
   net.keras, net.h5         a Keras model: one training step of it, as compiled
+  saved/                    a SavedModel's folder: a call of one of its signatures
   net.pb, .pbtxt, .pb.gz    a GraphDef, frozen or with variables
   net.onnx, net.xml         an inference, as OpenVINO reads it (docs/openvino.md)
 """
@@ -66,6 +67,11 @@ def count(text: str) -> int:
 def positive(text: str) -> int:
     """Read a whole number >= 1 from the command line."""
     return _whole(text, 1)
+
+
+def several(text: str) -> int:
+    """Read a whole number >= 2 from the command line."""
+    return _whole(text, 2)
 
 
 def _whole(text: str, least: int) -> int:
@@ -151,7 +157,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="operation of a GraphDef that the step runs (default: all that nothing reads)",
+        help="operation of a GraphDef that the step runs (default: all that nothing reads), or"
+        " signature of a SavedModel (serving_default, or the only one)",
     )
     opened.add_argument(
         "--trust",

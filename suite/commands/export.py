@@ -30,7 +30,7 @@ EXAMPLES = """  placebench export my_package.net:step --gpus 2 --placement p.jso
 """
 _TIMEOUT = 3600.0
 """Seconds that capturing and writing may take."""
-_LIVE = ("function", "keras")
+_LIVE = ("function", "keras", "saved_model")
 """Kinds of models whose variables have values."""
 
 
@@ -39,9 +39,9 @@ def add(parsers: Subparsers) -> None:
     parser = command(
         parsers,
         "export",
-        "Write a model with the devices of a placement, for plain TensorFlow: a SavedModel with the"
-        " variables' values of a Python step or a Keras model, a GraphDef (graph.pb) of a task or a"
-        " GraphDef.",
+        "Write a model with the devices of a placement, for plain TensorFlow: of a Python step, a"
+        " Keras model or a SavedModel a SavedModel with the variables' values, of a task or a"
+        " GraphDef a GraphDef (graph.pb).",
         EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)

@@ -21,6 +21,7 @@ from suite.commands._common import (
     duration,
     options_of,
     problem_of,
+    several,
 )
 from suite.core.units import format_bytes
 
@@ -59,9 +60,9 @@ def add(parsers: Subparsers) -> None:
     add_cluster(parser)
     parser.add_argument(
         "--steps",
-        type=count,
+        type=several,
         default=20,
-        help="timed steps, of which the first 5 (at most half) are discarded (20)",
+        help="timed steps, of which the first 5 (at most half, at least one) are discarded (20)",
     )
     parser.add_argument("--seed", type=count, default=0, help="of the made-up values (0)")
     parser.add_argument(

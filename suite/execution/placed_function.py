@@ -65,12 +65,15 @@ def _body(
     import tensorflow as tf
 
     graph_def = tf.compat.v1.GraphDef(versions=captured.versions)
+    handles = {f"^{node.name}" for node in captured.node if node.op == "VarHandleOp"}
     for node in captured.node:
         if node.op == "VarHandleOp":
             continue
         new = graph_def.node.add()
         new.CopyFrom(node)
         new.device = devices[node.name]
+        # Handles are captured, and there when the step begins: nothing waits for one.
+        new.input[:] = [name for name in node.input if name not in handles]
         if node.op == "Placeholder":
             new.op = "Identity"
             new.ClearField("attr")

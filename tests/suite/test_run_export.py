@@ -204,7 +204,6 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
         ([*RUN, "live.json"], "the placement has no device for operation"),
         ([*RUN, "nowhere.json"], "nowhere.json"),
         ([*RUN, "frozen.json", "--backend", "tpu"], "no backend 'tpu'; one of session, cluster"),
-        ([*RUN, "frozen.json", "--steps", "0"], "keep at least one"),
         ([*RUN, "far.json"], "no device 'gpu:7'"),
         (["run", "g.json", "--machine", "m.toml", "--placement", "g.p.json"], "put its GraphDef"),
         ([*EXPORT, "live.json", "--output", "new"], "the placement has no device for operation"),
