@@ -6,20 +6,23 @@ import argparse
 import os
 import re
 import tempfile
-from dataclasses import replace
 from functools import partial
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from suite.commands._common import Subparsers, add_cluster, command, count, duration, positive
+from suite.commands._profiled_models import (
+    Model,
+    cut_models,
+    load_models,
+    run_pieces,
+    time_models,
+)
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
-    from suite.core.arrays import Floats
-    from suite.core.graph import OpGraph
     from suite.core.machine import Machine
-    from suite.execution.measurement import Backend, Step
+    from suite.execution.measurement import Backend
     from suite.execution.profiling.machine_file import Entries
     from suite.execution.profiling.profiler import HostProfile
 
@@ -96,37 +99,11 @@ def run(arguments: argparse.Namespace) -> int:
     machine = _machine(arguments)
     expose = arguments.expose
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
-        models = _models(arguments, Path(folder))
+        models = load_models(arguments, Path(folder))
         with make_backend(arguments.backend, machine, arguments.cluster, expose=expose) as backend:
             path = _profile(arguments, machine, backend, models)
     print(f"wrote {path}")
     return 0
-
-
-class Model(NamedTuple):
-    """What is timed operation by operation."""
-
-    graph: OpGraph
-    step: Step
-    times: str
-    """By which name its times are kept."""
-
-
-def _models(arguments: argparse.Namespace, folder: Path) -> dict[str, Model]:
-    """Load all models that are named, before minutes are spent on measuring."""
-    from suite.capture.load_model import load
-    from suite.capture.options import Options
-    from suite.execution.steps import step_of
-    from suite.formats.measured_costs import times_name
-
-    found = {}
-    for number, name in enumerate(arguments.task):
-        own = folder / str(number)
-        own.mkdir()
-        loaded = load(name, Options(), own)
-        step = step_of(loaded, arguments.backend, name, Options())
-        found[name] = Model(loaded.graph, step, times_name(loaded.graph, loaded.task))
-    return found
 
 
 def _machine(arguments: argparse.Namespace) -> Machine:
@@ -193,11 +170,11 @@ def _profile(
     for (s, t), (link, ends) in profile.links.items():
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
     times = folder / f"{arguments.name}-ops"
-    seconds = _time_models(models, machine, backend, times, arguments.rounds)
+    seconds = time_models(models, machine, backend, times, arguments.rounds)
     if backend.name == "openvino" and models and machine.gpus:
-        profile = _cut_models(profile, backend, models, seconds)
+        profile = cut_models(profile, backend, models, seconds)
     elif models and machine.n_devices > 1:
-        profile = _run_pieces(profile, backend, models, seconds, rules)
+        profile = run_pieces(profile, backend, models, seconds, rules)
     path: Path = folder / f"{arguments.name}.toml"
     with atomic(path) as temporary:
         text = machine_toml(arguments.name, profile, _source(arguments), rules)
@@ -223,82 +200,6 @@ def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) 
         launched = backend.name == "session" and bool(machine.gpus)
         allowed = ALLOWED_BESIDE_GPUS if launched else ALLOWED
         return profile_host(profiler, patience, arguments.force, tell, arguments.rounds, allowed)
-
-
-def _time_models(
-    models: dict[str, Model], machine: Machine, backend: Backend, folder: Path, rounds: int
-) -> dict[str, dict[int, Floats]]:
-    """Time the operations of models, one after another, in rounds: the fastest step counts.
-
-    A host that others disturb does so for seconds to minutes. Returns model -> device ->
-    float64[ops], of one device of each kind.
-    """
-    from suite.execution.profiling.op_times import OpTimes, measure_ops
-    from suite.execution.profiling.spreads import op_spread
-    from suite.formats.measured_costs import write_op_times
-
-    devices = [*machine.cpus[:1], *machine.gpus[:1]]
-    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(models, devices)}
-    for _ in range(rounds):
-        for (name, device), times in found.items():
-            graph, step, _ = models[name]
-            at_once = machine.devices[device].parallelism
-            times.append(measure_ops(backend, graph, step, device, machine.cpus[0], at_once))
-    best = {key: min(times, key=lambda one: one.step_time) for key, times in found.items()}
-    for (name, device), fastest in best.items():
-        words = f"{fastest.step_time:.4g} s a step, traced times x {fastest.factor:.2f}"
-        if fastest.launch:
-            words += f", launches at least {1e6 * fastest.launch:.1f} us"
-        print(f"{name} on {machine.devices[device].name}: {words}", flush=True)
-    for name, (graph, _, kept) in models.items():
-        seconds = {machine.devices[d].kind: best[name, d].seconds for d in devices}
-        spreads = {machine.devices[d].kind: op_spread(found[name, d]) for d in devices}
-        write_op_times(graph, seconds, folder, kept, spreads)
-    return {name: {d: best[name, d].seconds for d in devices} for name in models}
-
-
-def _cut_models(
-    profile: HostProfile,
-    backend: Backend,
-    models: dict[str, Model],
-    seconds: dict[str, dict[int, Floats]],
-) -> HostProfile:
-    """Take what the models' own cuts cost for all links between a CPU and a GPU."""
-    from suite.execution.openvino.cuts import fit_cuts, measure_cuts
-
-    cuts = []
-    for name, times in seconds.items():
-        cuts += measure_cuts(backend, models[name].graph, models[name].step, times)
-    links = dict(profile.links)
-    devices = profile.machine.devices
-    for (s, t), (plain, ends) in links.items():
-        if devices[s].kind != devices[t].kind:
-            fit = fit_cuts(plain, cuts)
-            links[s, t] = fit, ends
-            print(f"{devices[s].name} -> {devices[t].name}, models in pieces: {fit}", flush=True)
-    return replace(profile, links=links)
-
-
-def _run_pieces(
-    profile: HostProfile,
-    backend: Backend,
-    models: dict[str, Model],
-    seconds: dict[str, dict[int, Floats]],
-    rules: Entries,
-) -> HostProfile:
-    """Take what transfers take in the midst of the models' steps."""
-    from suite.core.problem import Problem
-    from suite.execution.profiling.machine_file import machine_of
-    from suite.execution.profiling.pieces import in_the_midst, measure_pieces
-
-    machine, steps = machine_of(profile, rules), []
-    for name, times in seconds.items():
-        by_kind = {machine.devices[device].kind: one for device, one in times.items()}
-        problem = Problem.create(replace(models[name].graph, seconds=by_kind), machine)
-        steps.append(measure_pieces(backend, problem, models[name].step))
-    profile, words = in_the_midst(profile, steps)
-    print(f"models in pieces: {words}", flush=True)
-    return profile
 
 
 def _source(arguments: argparse.Namespace) -> str:
