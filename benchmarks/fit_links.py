@@ -5,7 +5,7 @@
                                               # links of machines k40_tf13 and k80_tf13
 
 The graphs are those of TensorFlow 1.3.0. Scotch and MinCut (the median of --seeds seeds) and the
-human expert place each task of HDP's Table 1 and ColocRL's Table 2, told the links of a data sheet;
+human expert place each task of HDP's Table 1 and ColocRL's Table 2, told Placeto's links;
 these placements stay. They are simulated with every latency and bandwidth of the grid below, under
 every rule. A hypothesis is a rule and a part of the grid. Its constants are the point where HDP's
 cells that need several devices come nearest to what was published: mean |ln ours/published|.
@@ -41,11 +41,11 @@ from suite.search.registry import make_placer
 from suite.simulator.compiled.judge import Simulator
 
 PAPERS = {"HDP": ("1", "k40"), "ColocRL": ("2", "k80")}
-"""Paper -> its table, and the machine with the links of a data sheet."""
+"""Paper -> its table, and the machine with the links that Placeto's authors found."""
 FITTED = "HDP"
 CHOSEN = "both"
 """The hypothesis whose constants the machines take: among those that HDP's cells cannot tell apart,
-the one that changes least of a data sheet's links."""
+the one that changes least of Placeto's links."""
 PARTITIONERS = ("scotch", "mincut")
 PLACERS = ("cpu_only", "gpu_only", "human_expert", *PARTITIONERS)
 LATENCIES = (2.5e-5, 1e-4, 2.5e-4, 5e-4, 7e-4, 1e-3, 1.5e-3, 2e-3, 3e-3, 4e-3, 8e-3, 1.6e-2)
@@ -75,13 +75,13 @@ class Rule:
 
 
 ENGINES, SHARED = Rule("copy-engines"), Rule("shared")
-FREE, SHEET = slice(None), slice(0, 1)
+FREE, KEPT = slice(None), slice(0, 1)
 HYPOTHESES: dict[str, tuple[Rule, slice, slice]] = {
-    "data sheet": (ENGINES, SHEET, SHEET),
-    "latency": (ENGINES, FREE, SHEET),
-    "latency, one shared channel": (SHARED, FREE, SHEET),
-    "bandwidth": (ENGINES, SHEET, FREE),
-    "bandwidth, one shared channel": (SHARED, SHEET, FREE),
+    "Placeto's": (ENGINES, KEPT, KEPT),
+    "latency": (ENGINES, FREE, KEPT),
+    "latency, one shared channel": (SHARED, FREE, KEPT),
+    "bandwidth": (ENGINES, KEPT, FREE),
+    "bandwidth, one shared channel": (SHARED, KEPT, FREE),
     "both": (ENGINES, FREE, FREE),
     "both, one shared channel": (SHARED, FREE, FREE),
     "both, blocking": (replace(ENGINES, blocking=True), FREE, FREE),

@@ -3,7 +3,7 @@
 HDP's Table 2 gives the step time of a Placer trained on random groupings: 256 groups, the group of
 each operation drawn uniformly. Here a local search, which needs no training and evaluates about as
 many placements as the paper's 4,000, looks for the fastest placement of such groups that fits in
-memory, under the links of a data sheet (`k40`) and under those fitted to the baselines of HDP's
+memory, under Placeto's links (`k40`) and under those fitted to the baselines of HDP's
 Table 1 (`k40_tf13`).
 
     python benchmarks/random_groupings.py [GROUPINGS [TASK ...]]

@@ -1,7 +1,7 @@
 """HDP with changes of ours, under which it learns faster and better.
 
 Not from a paper. Each change can be undone by its field; reports/hdp_reasons.md shows what each of
-them brings. In that order: 32 groups that start as the modules of the graph's repeated structure
+them brings: 32 groups that start as the modules of the graph's repeated structure
 instead of 256 that start at random; a learned table of logits beside the Placer's, in which fast
 devices have a head start; running out of memory costs by what is missing instead of -10; Adam at
 0.001 instead of 0.1; advantages within an update; the best placement so far is imitated, and

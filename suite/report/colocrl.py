@@ -26,7 +26,7 @@ def _links_of_hdp(task: str, placer: str) -> str:
 
 
 TODAY = World("k80", ("colocrl",), world.singles_fitted)
-"""Graphs of today's TensorFlow, links of a data sheet."""
+"""Graphs of today's TensorFlow, links that Placeto's authors found for TensorFlow 1."""
 TF13 = World(
     "k80_tf13", ("colocrl_tf13_learned", "colocrl_tf13"), _links_of_hdp, "_tf13", marked=True
 )

@@ -60,7 +60,7 @@ def _links_fitted(task: str, placer: str) -> str:
 
 
 TODAY = World("k40", ("reference", "quick"), _singles_fitted)
-"""Graphs of today's TensorFlow, links of a data sheet."""
+"""Graphs of today's TensorFlow, links that Placeto's authors found for TensorFlow 1."""
 TF13 = World("k40_tf13", ("hdp_tf13_learned", "hdp_tf13"), _links_fitted, "_tf13", marked=True)
 """Graphs of TensorFlow 1.3.0, links as effective as benchmarks/fit_links.py found them."""
 

@@ -41,3 +41,16 @@ def test_the_race_has_the_learned_planners_beside(text):
     assert cells[3] == "missing"
     assert "0.300 (x6.00, 40 s)" in cells
     assert "0.200 (x4.00, 0 s)" in cells
+
+
+def test_a_grid_that_ran_on_two_processors_says_which_placer_ran_where(tmp_path):
+    made = record("nmt_4", "metis", 0.2)["provenance"]
+    slow, fast = ({"provenance": made | {"cpu": cpu}} for cpu in ("slow", "fast"))
+    write(tmp_path, record("nmt_4", "metis", 0.2, grid="strong", **slow))
+    write(tmp_path, record("nmt_4", "scotch", 0.1, grid="strong", **slow))
+    write(tmp_path, record("nmt_4", "annealing", 0.1, grid="strong", **fast))
+    write(tmp_path, record("nmt_4", "annealing", 0.1, grid="race", **fast))
+    text = build_table("strong_baselines", tmp_path).markdown()
+    told = "Grid `strong`, whose seconds were taken on different hosts: annealing on fast; metis,"
+    assert f"{told} scotch on slow." in text
+    assert "Grid `race`" not in text

@@ -11,7 +11,7 @@ from suite.report.load_records import load_published, load_records
 from suite.report.tables import colocrl_table2_tf13, hdp_table1, hdp_table1_tf13, hypotheses
 
 PAPER = "The paper's table"
-ENGINES, SHARED = "data sheet", "both, one shared channel"
+ENGINES, SHARED = "Placeto's", "both, one shared channel"
 
 
 def built(module, folder, records):

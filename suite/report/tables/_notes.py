@@ -194,10 +194,36 @@ def provenance(records: pd.DataFrame) -> list[str]:
 
 
 def machines(records: pd.DataFrame) -> list[str]:
-    """Where the figures of each machine come from; nothing of one that is not known here."""
-    groups = records.groupby("machine", sort=True)
-    found = {str(name): machine_of(part) for name, part in groups}
-    return [f"Machine {name}: {one.source}." for name, one in found.items() if one]
+    """Where the figures of each machine come from; nothing of one that is not known here.
+
+    Grids that are run for real have the machine of their day each.
+    """
+    notes = []
+    for name, mine in records.groupby("machine", sort=True):
+        grids = {str(grid): machine_of(part) for grid, part in mine.groupby("grid", sort=True)}
+        sources = {grid: one.source for grid, one in grids.items() if one}
+        for source in dict.fromkeys(sources.values()):
+            of = ", ".join(f"`{grid}`" for grid, its in sources.items() if its == source)
+            where = f", grid {of}" if len(set(sources.values())) > 1 else ""
+            notes.append(f"Machine {name}{where}: {source}.")
+    return notes
+
+
+def hosts(records: pd.DataFrame) -> list[str]:
+    """Which placers of a grid ran on which processors, where that was not one: seconds differ."""
+    notes = []
+    for grid, mine in records.groupby("grid", sort=True):
+        placers: dict[str, set[str]] = {}
+        for placer, made in zip(mine["placer"], mine["provenance"], strict=True):
+            placers.setdefault(made.get("cpu") or "an unknown processor", set()).add(placer)
+        if len(placers) > 1:
+            each = (
+                f"{', '.join(sorted(names))} on {cpu}" for cpu, names in sorted(placers.items())
+            )
+            notes.append(
+                f"Grid `{grid}`, whose seconds were taken on different hosts: {'; '.join(each)}."
+            )
+    return notes
 
 
 def _judge(backend: str, semantics: str) -> str:
@@ -211,6 +237,7 @@ class Provenance(TypedDict, total=False):
     """What a record says of where it was made."""
 
     commit: str
+    cpu: str
     dirty: bool
     python: str
     versions: dict[str, str | None]

@@ -39,7 +39,7 @@ def _basis(hdp: Comparison) -> tuple[str, str]:
         " links on Scotch, MinCut and the Human Expert of NMT"
         " (benchmarks/fit_links.py; `hypotheses.md` has what else was tried). Those:"
         f" {notes.error(links)}; {notes.spread(links, PAPER)}. The fit saw what partitioners choose"
-        " where they are told the links of a data sheet; here they are told those of the machine:"
+        " where they are told the links of `k40`; here they are told those of the machine:"
         " their cells, and how many pairs are ordered as published, differ from `hypotheses.md`."
         " The expert's placement of Inception-V3, ResNet and RNNLM is GPU Only's.",
         f"**p**: predicted: {notes.spread(predicted, PAPER | {LEARNED: PLACERS[LEARNED]})}. Without"

@@ -121,5 +121,6 @@ def _words(one: Comparison) -> Iterator[str]:
         " as many placements as any search here."
     )
     yield from notes.failures(one.records)
+    yield from notes.hosts(one.records)
     yield from notes.provenance(one.records)
     yield from notes.code_note(one.records)

@@ -12,20 +12,21 @@ from suite.report.metrics import metric
 from suite.report.outcome import Outcome, word
 from suite.report.table import PrintedCell, Section, Table
 from suite.report.tables._columns import about, backends
-from suite.report.tables._notes import code_note, failures, provenance
+from suite.report.tables._notes import code_note, failures, hosts, provenance
 
 GRID, RACE = "strong", "race"
 SECONDS = metric("step_time")
 TITLE = "Strong baselines: every placer that does not learn"
 LEAD = """\
 Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
-bound. In the tables by task also the seconds that the placer took (wall clock, two cells at a time)
+bound. In the tables by task also the seconds that the placer took (wall clock, one cell at a time)
 and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
 of each column is bold. Every cell is one seed, unless it says otherwise."""
 RACE_LEAD = """\
-Each search has 60 seconds and all cores, one cell at a time, and one seed: other runs end up to 5 %
-apart (docs/baselines.md), so that what is nearer than that is not told apart. A partitioner is run
-again and again, with new seeds and all its strategies and imbalances, and the best answer counts.
+Each search has 60 seconds and all cores, one cell at a time, and one seed: other runs of annealing
+end up to 5 % apart, of coarse_to_fine up to 10 % (docs/baselines.md), so that what is nearer than
+that is not told apart. A partitioner is run again and again, with new seeds and all its strategies
+and imbalances, and the best answer counts.
 Human expert and the learned planners stand beside, these with 1,000 placements and the seconds that
 those took: median over three seeds. In brackets the ratio to the bound."""
 BESIDE = {"human_expert": ("quick",), "hdp": ("reference",), "hdp_tuned": ("reference",)}
@@ -49,6 +50,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         (
             f"{len(ours)} of {len(cells)} records are there.",
             *failures(ours),
+            *hosts(ours),
             *provenance(ours),
             *code_note(ours),
             *about(real),
