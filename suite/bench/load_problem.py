@@ -9,6 +9,7 @@ import numpy as np
 
 from suite.bench.cell import Job
 from suite.core.arrays import Ints
+from suite.core.colocation import Rule
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.machine import Machine
@@ -17,7 +18,7 @@ from suite.core.problem import Problem
 from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
 from suite.formats.measured_costs import as_measured, with_op_times
-from suite.search.registry import failure, task, task_sources
+from suite.search.registry import described_task, failure, task
 
 
 @lru_cache(maxsize=2)
@@ -44,7 +45,7 @@ def make_problem(name: str, machine: str, gpus: int, graph_file: str | None = No
     target = as_measured(load_machine(machine).with_gpus(gpus), graph)
     if graph_file is not None:
         return Problem.create(graph, target)
-    return Problem.create(graph, target, expert(graph, target, name), task(name).block)
+    return Problem.create(graph, target, expert(graph, target, name), rule_of(name))
 
 
 def problem_of(job: Job) -> Problem:
@@ -74,12 +75,12 @@ def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:
 
 def _experts_numbers(graph: OpGraph, gpus: int, name: str) -> Ints:
     """What the ``expert`` of a task gives; InputError where that is no placement."""
-    where = f"expert of task {name} ({task_sources()[name]})"
+    where = f"expert of {described_task(name)}"
     try:
         numbers = np.asarray(task(name).expert(graph, gpus))
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{where} fails: {failure(error)}; mend it") from None
     if numbers.shape != (graph.n_ops,) or numbers.dtype.kind not in "iu":
         raise InputError(
@@ -92,6 +93,22 @@ def _experts_numbers(graph: OpGraph, gpus: int, name: str) -> Ints:
             f" {CPU} for the CPU"
         )
     return numbers
+
+
+def rule_of(name: str) -> Rule:
+    """The hand-made co-location groups of a task; InputError says what is wrong with them."""
+    block, where = task(name).block, f"block of {described_task(name)}"
+
+    def rule(op: str) -> str | None:
+        try:
+            found: object = block(op)
+        except (Exception, SystemExit) as error:
+            raise InputError(f"{where} fails: {failure(error)}; mend it") from None
+        if found is not None and not isinstance(found, str):
+            raise InputError(f"{where} gives {found!r} for {op}; return a text or None")
+        return found
+
+    return rule
 
 
 def kept_graph(grid: Path, name: str, graph_fingerprint: str) -> Path:

@@ -25,7 +25,7 @@ from suite.core.quiet_tensorflow import QUIET
 from suite.core.source_digest import code_digest, libraries, reached
 from suite.formats.atomic import atomic
 from suite.formats.graph_npz import FORMAT, load_graph_file, save_graph
-from suite.search.registry import task, task_sources
+from suite.search.registry import described_task, task, task_sources
 
 
 @cache
@@ -134,7 +134,9 @@ def capture_task(name: str) -> None:
     if isinstance(built, GraphFile):
         captured = capture_exported(built, name, facts)
     else:
-        step, inputs = built
+        from suite.capture.from_module import built_step
+
+        step, inputs = built_step(f"build of {described_task(name)}", built)
         captured = capture(step, inputs, name, facts)
     with atomic(graph_def_path(name)) as temporary:
         payload = captured.graph_def.SerializeToString(deterministic=True)
@@ -145,4 +147,11 @@ def capture_task(name: str) -> None:
 if __name__ == "__main__":
     # A graph under construction is all alive: looking for garbage in it finds none.
     gc.disable()
-    capture_task(sys.argv[1])
+    try:
+        capture_task(sys.argv[1])
+    except InputError as error:
+        sys.exit(f"\n{error}")
+    except (Exception, SystemExit) as error:
+        from suite.capture.describe_exception import describe_exception
+
+        sys.exit(f"\n{describe_exception(error)}; mend it")

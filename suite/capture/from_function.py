@@ -47,7 +47,7 @@ def capture_function(function: ConcreteFunction, name: str, choices: Sequence[st
         ) from None
     facts = {
         "source": name,
-        "parameters": sum(int(v.shape.num_elements()) for v in variables),
+        "parameters": sum(int(v.shape.num_elements() or 0) for v in variables),
         "choices": list(choices),
     }
     try:

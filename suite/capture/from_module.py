@@ -172,3 +172,17 @@ def _traced(target: str, step: GenericFunction, inputs: Sequence[tf.TypeSpec]) -
         return step.get_concrete_function(*inputs)
     except Exception as error:
         raise InputError(f"tracing {target} failed: {describe_exception(error)}; mend it") from None
+
+
+def built_step(where: str, built: object) -> tuple[GenericFunction, Sequence[tf.TypeSpec]]:
+    """What the ``build`` of a model gave; InputError, which begins with ``where``, for no step."""
+    if (
+        not isinstance(built, tuple | list)
+        or len(built) != 2
+        or not hasattr(built[0], "get_concrete_function")
+    ):
+        raise InputError(
+            f"{where} gives {_described(built)}; return (tf.function, [tf.TensorSpec, ...]), a"
+            " GraphFile or a model of OpenVINO's"
+        )
+    return built[0], _inputs(where, built[1])

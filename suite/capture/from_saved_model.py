@@ -29,6 +29,13 @@ def capture_folder(model: str, options: Options) -> Program:
     try:
         loaded = tf.saved_model.load(model)
     except Exception as error:
+        if "there are 0 MetaGraphs" in str(error):
+            raise InputError(f"{model} is damaged: it has no graph; save it again") from None
+        if "MetaGraph" in str(error):
+            raise InputError(
+                f"{model} has several graphs, told apart by tags; save one of them alone, or name a"
+                " function that loads it (package.module:function)"
+            ) from None
         raise InputError(f"TensorFlow cannot load {model}: {describe_exception(error)}") from None
     chosen = _signature(model, list(loaded.signatures), options)
     signature = loaded.signatures[chosen]
@@ -67,7 +74,8 @@ def _inputs(signature: ConcreteFunction, options: Options) -> dict[str, tf.Tenso
     known = signature.structured_input_signature[1]
     options.check_names(list(known))
     specs = {}
-    for name, spec in known.items():
+    # TensorFlow gives them in another order each time.
+    for name, spec in sorted(known.items()):
         options.dtype(name, spec.dtype.name)
         sizes = None if spec.shape.rank is None else spec.shape.as_list()
         specs[name] = tf.TensorSpec(options.shape(name, sizes), spec.dtype, name)

@@ -49,10 +49,7 @@ def read(path: Path) -> tf.compat.v1.GraphDef:
     data = unpacked(path)
     graph_def = tf.compat.v1.GraphDef()
     if not (_parsed(data, graph_def, text=False) or _parsed(data, graph_def, text=True)):
-        raise InputError(
-            f"{path} is damaged or no GraphDef; a SavedModel is loaded by a module:function that"
-            " returns a step"
-        )
+        raise InputError(f"{path} is damaged or no GraphDef; of a SavedModel, name the folder")
     return graph_def
 
 

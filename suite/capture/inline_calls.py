@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from suite.capture.tensorflow_internals import OPTIMIZE_GRAPH, REWRITER_CONFIG
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -21,12 +22,18 @@ def inline(
     """Inline all calls of a flat GraphDef with Grappler: (GraphDef, operations to run).
 
     Loops and branches (``tf.while_loop``, ``tf.cond``) stay. A GraphDef without functions is
-    returned as it is.
+    returned as it is. InputError where a function makes variables of its own, as TensorFlow 1 does.
     """
     if not graph_def.library.function:
         return graph_def, list(wanted)
     import tensorflow as tf
 
+    for node in (node for one in graph_def.library.function for node in one.node_def):
+        if node.op in ("Variable", "VariableV2"):
+            raise InputError(
+                f"{node.name!r} is a reference variable of TensorFlow 1 in a function, which cannot"
+                " be inlined; save it with resource variables, or freeze it into a GraphDef (.pb)"
+            )
     meta = tf.compat.v1.MetaGraphDef()
     meta.graph_def.CopyFrom(graph_def)
     _drop_barriers(meta.graph_def)

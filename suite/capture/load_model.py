@@ -57,9 +57,11 @@ def graph_def_beside(graph: Path) -> Path:
 
 
 def kind_of(model: str) -> str:
-    """Which way in a model takes: ``saved_model`` (a folder), by its suffix, ``function`` (by its
-    colon) or ``task``.
+    """Which way in a model takes: ``task``, ``saved_model`` (a folder), by its suffix, or
+    ``function`` (by its colon). What may be a task that there is not is a ``task``, too.
     """
+    if _names_task(model):
+        return "task"
     if (Path(model) / _SAVED_MODEL).is_file():
         return "saved_model"
     kind = _SUFFIXES.get(Path(model.removesuffix(".gz")).suffix.lower())
@@ -74,6 +76,13 @@ def kind_of(model: str) -> str:
             " reads (.xml, .onnx, .tflite, .pdmodel) or package.module:function"
         )
     return "task"
+
+
+def _names_task(model: str) -> bool:
+    """Whether a model is a task, also where a folder has its name: that is ``./nmt_4``."""
+    from suite.search.registry import task_sources
+
+    return re.fullmatch(r"\w+", model) is not None and model in task_sources()
 
 
 def check_options(model: str, kind: str, options: Options) -> None:

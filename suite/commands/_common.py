@@ -133,9 +133,14 @@ def backend_of(arguments: argparse.Namespace, machine: Machine, otherwise: str) 
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """MODEL, and what a model file may leave open."""
+    """MODEL or --graph, and what a model file may leave open."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="see below")
     parser.add_argument("--graph", metavar="FILE", help="graph as JSON or npz, instead of MODEL")
+    add_open_arguments(parser)
+
+
+def add_open_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a model file may leave open."""
     opened = parser.add_argument_group("for models in files")
     opened.add_argument(
         "--batch",
@@ -234,7 +239,7 @@ def problem_of(arguments: argparse.Namespace, folder: Path | None = None) -> tup
 
     ``folder`` is where the GraphDef of a capture that is not cached is kept.
     """
-    from suite.bench.load_problem import expert
+    from suite.bench.load_problem import expert, rule_of
     from suite.core.problem import Problem
     from suite.formats.measured_costs import as_measured, times_name, with_op_times
     from suite.search.registry import task
@@ -248,7 +253,7 @@ def problem_of(arguments: argparse.Namespace, folder: Path | None = None) -> tup
     if arguments.gpus is None:
         machine = machine.with_gpus(min(task(loaded.task).gpus, len(machine.gpus)))
     experts = expert(graph, machine, loaded.task)
-    return loaded, Problem.create(graph, machine, experts, task(loaded.task).block)
+    return loaded, Problem.create(graph, machine, experts, rule_of(loaded.task))
 
 
 def machine_name(arguments: argparse.Namespace) -> str:

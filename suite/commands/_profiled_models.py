@@ -8,6 +8,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from suite.commands._common import options_of
+from suite.core.errors import InputError
+
 if TYPE_CHECKING:
     from suite.core.arrays import Floats
     from suite.core.graph import OpGraph
@@ -33,12 +36,14 @@ def load_models(arguments: argparse.Namespace, folder: Path) -> dict[str, Model]
     from suite.execution.steps import step_of
     from suite.formats.measured_costs import times_name
 
-    found = {}
+    options, found = options_of(arguments), {}
+    if options != Options() and len(arguments.task) != 1:
+        raise InputError("--batch, --input, --fetch and --trust are of one model; name one --task")
     for number, name in enumerate(arguments.task):
         own = folder / str(number)
         own.mkdir()
-        loaded = load(name, Options(), own)
-        step = step_of(loaded, arguments.backend, name, Options())
+        loaded = load(name, options, own)
+        step = step_of(loaded, arguments.backend, name, options)
         found[name] = Model(loaded.graph, step, times_name(loaded.graph, loaded.task))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,5 +125,7 @@ def _export_live(arguments: argparse.Namespace, kind: str, options: Options) -> 
     )
     if str(answer["error"]):
         raise InputError(str(answer["error"]))
+    for line in str(answer["warnings"]).splitlines():
+        warnings.warn(line, stacklevel=2)
     names = names_on(machine, arguments.backend)
     return {"path": str(arguments.output), "format": "SavedModel", "devices": names}

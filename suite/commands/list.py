@@ -47,9 +47,10 @@ def _placers() -> Iterator[tuple[str, str]]:
 
 
 def _tasks() -> Iterator[tuple[str, str]]:
-    from suite.search.registry import tasks
+    from suite.search.registry import task, tasks
 
-    for name, model in tasks().items():
+    for name in tasks():
+        model = task(name)
         gpus = f"{model.gpus} GPU{'s' * (model.gpus != 1)}"
         yield name, f"{type(model).__name__}, {gpus}"
 

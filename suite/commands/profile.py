@@ -10,7 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, add_cluster, command, count, duration, positive
+from suite.commands._common import (
+    Subparsers,
+    add_cluster,
+    add_open_arguments,
+    command,
+    count,
+    duration,
+    positive,
+)
 from suite.commands._profiled_models import (
     Model,
     cut_models,
@@ -39,6 +47,7 @@ def add(parsers: Subparsers) -> None:
         "  placebench profile two_cores --cpus 2 --task rnnlm --task inception_v3\n"
         "  placebench profile my_gpus --backend session --gpus 2\n"
         "  placebench profile my_host --cpus 2 --task net:step\n"
+        "  placebench profile my_host --cpus 2 --task net.keras --batch 64\n"
         "  placebench profile intel --backend openvino --gpus 1 --task net.onnx\n"
         "  placebench profile busy_host --cpus 2 --wait 30",
     )
@@ -62,6 +71,7 @@ def add(parsers: Subparsers) -> None:
         metavar="MODEL",
         help="time the operations of this task, file or package.module:function, too (repeatable)",
     )
+    add_open_arguments(parser)
     parser.add_argument(
         "--rounds",
         type=positive,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from suite.capture.from_function import Program
+from suite.capture.from_saved_model import USUAL
 from suite.capture.options import Options
 from suite.capture.tensorflow_internals import Private
 from suite.capture.tracing import program
@@ -55,10 +57,13 @@ def export_graph_def(graph_def: Path, devices: Mapping[str, str], folder: Path) 
     return folder / GRAPH_DEF
 
 
-def export_program(program: Program, devices: Mapping[str, str], folder: Path) -> None:
+def export_program(
+    program: Program, devices: Mapping[str, str], folder: Path, signature: str | None = None
+) -> None:
     """Write a live program as a SavedModel with its variables' values and devices.
 
-    ``tf.saved_model.load(folder).step`` is the step, called as the program's own.
+    ``tf.saved_model.load(folder).step`` is the step, called as the program's own; it is a
+    ``signature``, too, where one is named.
     """
     import tensorflow as tf
 
@@ -75,12 +80,13 @@ def export_program(program: Program, devices: Mapping[str, str], folder: Path) -
     module = tf.Module()
     module.step = tf.function(step, autograph=False)
     positional, keyword = program.function.structured_input_signature
-    module.step.get_concrete_function(*positional, **keyword)
+    concrete = module.step.get_concrete_function(*positional, **keyword)
+    signatures = None if signature is None else {signature: concrete}
     setattr(module, _VARIABLES, list(program.variables.values()))
     policy = tf.saved_model.experimental.VariablePolicy.SAVE_VARIABLE_DEVICES
     options = tf.saved_model.SaveOptions(experimental_variable_policy=policy)
     with _new_folder(folder) as temporary:
-        tf.saved_model.save(module, str(temporary), options=options)
+        tf.saved_model.save(module, str(temporary), signatures=signatures, options=options)
         of_variables = [devices[name] for name in program.variables]
         _put_variables(temporary / SAVED_MODEL, of_variables)
 
@@ -112,15 +118,19 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise InputError where something would be overwritten."""
+    """Raise InputError where something would be overwritten, or no folder can be made."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is there and not empty; name another folder, or remove it")
+    above = next(path for path in folder.absolute().parents if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"cannot make {folder} in {above}; name another folder")
 
 
 def export_live(request: object) -> dict[str, str]:
     """Child process: capture the program that the JSON ``request`` names, and export it.
 
-    Returns ``{"error": ...}``: one line, empty when all went well.
+    Returns ``{"error": ..., "warnings": ...}``: one line, empty when all went well, and a line for
+    each warning.
     """
     os.environ |= QUIET | {"CUDA_VISIBLE_DEVICES": ""}
     wish = json.loads(str(request))
@@ -131,8 +141,12 @@ def export_live(request: object) -> dict[str, str]:
             machine = machine.with_gpus(wish["gpus"])
         found = program(wish["kind"], wish["model"], Options.from_json(wish["options"]))
         problem = Problem.create(found.graph, machine)
-        placement = read_placement(Path(wish["placement"]), problem)
-        export_program(found, tensorflow_devices(problem, placement, wish["backend"]), folder)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            placement = read_placement(Path(wish["placement"]), problem)
+        devices = tensorflow_devices(problem, placement, wish["backend"])
+        signature = USUAL if wish["kind"] == "saved_model" else None
+        export_program(found, devices, folder, signature)
     except InputError as error:
-        return {"error": str(error)}
-    return {"error": ""}
+        return {"error": str(error), "warnings": ""}
+    return {"error": "", "warnings": "\n".join(str(one.message) for one in caught)}

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from suite.core.errors import InputError
 from suite.core.model import Model
+from suite.search.check_model import check_model
 
 PLACER_PACKAGES = ("baselines", "planners")
 ENTRY_POINTS = "placebench.placers"
@@ -138,16 +139,15 @@ def _tasks_of(module: str) -> Mapping[str, Model]:
 
 
 def task(name: str) -> Model:
-    """Return a task's model; InputError lists the known names, or what the model lacks."""
+    """Return a task's model; InputError lists the known names, or says why it is none."""
     model = lookup(tasks(), name, "task")
-    members = [member for member in vars(Model) if not member.startswith("_")]
-    missing = [member for member in members if not hasattr(model, member)]
-    if missing:
-        raise InputError(
-            f"task {name} ({task_sources()[name]}) has no {missing[0]}; a model has"
-            f" {', '.join(members)} (suite/core/model.py)"
-        )
+    check_model(described_task(name), model)
     return model
+
+
+def described_task(name: str) -> str:
+    """A task and the module of ``models/`` that lists it, in words."""
+    return f"task {name} ({task_sources()[name]})"
 
 
 def lookup(table: Mapping[str, T], name: str, what: str) -> T:

@@ -7,11 +7,11 @@ from hand_made import machine
 
 import baselines
 import models
-from suite.bench.load_problem import expert
+from suite.bench.load_problem import expert, rule_of
 from suite.cli import main
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
-from suite.search.registry import placers, task_sources, tasks
+from suite.search.registry import placers, task, task_sources, tasks
 
 MODEL = "from models.nmt import TASKS as known\nTASKS = dict(list(known.items())[:1])\n"
 CALLED_TWICE = "two tasks are named 'nmt_2': models.again and models.nmt; rename one"
@@ -99,7 +99,12 @@ def _experts(folder, members):
     ("changed", "told"),
     [
         ({"block": None}, "task tiny (models.tiny) has no block; a model has gpus, paper_ops, "),
+        ({"gpus": "'2'"}, "task tiny (models.tiny): gpus is '2'; give a whole number >= 0"),
+        ({"paper_ops": "'many'"}, "paper_ops is 'many'; give a whole number or None"),
+        ({"choices": "'one'"}, "choices is 'one'; give a tuple of texts"),
+        ({"build": "3"}, "task tiny (models.tiny): build is no method"),
         ({"expert": "lambda self, graph, gpus: 1 / 0"}, "fails: ZeroDivisionError: division by"),
+        ({"expert": "lambda self, graph, gpus: exit(4)"}, "fails: SystemExit: 4"),
         ({"expert": "lambda self, graph, gpus: [0]"}, "gives int64[1]; return one integer for "),
         ({"expert": "lambda self, graph, gpus: [.5] * 2"}, "gives float64[2]; return one integer"),
         ({"expert": "lambda self, graph, gpus: [0, 1]"}, "gives GPUs 0 to 1; return 0 to 0, or -1"),
@@ -113,6 +118,29 @@ def test_what_is_wrong_with_a_model_is_told_in_one_line(more_models, changed, to
     assert told in str(error.value)
     assert "models.tiny" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("1 / 0", "block of task tiny (models.tiny) fails: ZeroDivisionError: division by zero"),
+        ("[name]", "block of task tiny (models.tiny) gives ['a'] for a; return a text or None"),
+    ],
+)
+def test_what_is_wrong_with_a_models_blocks_is_told_in_one_line(more_models, block, told):
+    _experts(more_models, WHOLE | {"block": f"lambda self, name: {block}"})
+    with pytest.raises(InputError) as error:
+        rule_of("tiny")("a")
+    assert told in str(error.value)
+
+
+def test_a_class_in_the_place_of_a_model_is_told(more_models):
+    text = "class Tiny:\n    gpus = 1\nTASKS = {'tiny': Tiny}\n"
+    (more_models / "tiny.py").write_text(text)
+    for found in (tasks, task_sources):
+        found.cache_clear()
+    with pytest.raises(InputError, match=r"is the class Tiny; list one of it, Tiny\(...\)"):
+        task("tiny")
 
 
 def test_an_experts_numbers_are_gpus(more_models):

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from suite.capture.from_saved_model import capture_folder
+from suite.capture.load_model import kind_of
 from suite.capture.options import Options
 from suite.cli import main
 from suite.core.errors import InputError
@@ -90,10 +91,44 @@ def test_a_folder_without_signatures_or_damaged_is_told(tmp_path):
     tf.saved_model.save(tf.Module(), str(tmp_path / "none"))
     with pytest.raises(InputError, match="has no signatures; save it with some"):
         capture_folder(str(tmp_path / "none"), Options())
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "saved_model.pb").touch()
+    with pytest.raises(InputError, match="empty is damaged: it has no graph; save it again"):
+        capture_folder(str(tmp_path / "empty"), Options())
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "saved_model.pb").write_bytes(b"not one")
     with pytest.raises(InputError, match=r"TensorFlow cannot load .*bad"):
         capture_folder(str(tmp_path / "bad"), Options())
+
+
+def test_what_tensorflow_1_saves_is_refused_by_what_it_is(tmp_path):
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, ROWS], "x")
+        w = v1.get_variable("W", [ROWS, COLUMNS], use_resource=False)
+        y = tf.matmul(x, w)
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(tmp_path / "old"), {"x": x}, {"y": y})
+    with pytest.raises(InputError, match="'W' is a reference variable of TensorFlow 1"):
+        capture_folder(str(tmp_path / "old"), Options())
+
+
+def test_graphs_that_tags_tell_apart_are_refused(tmp_path):
+    builder = tf.compat.v1.saved_model.Builder(str(tmp_path / "two"))
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        tf.constant(1.0)
+        builder.add_meta_graph_and_variables(session, ["train"])
+        builder.add_meta_graph(["serve"])
+    builder.save()
+    with pytest.raises(InputError, match="two has several graphs, told apart by tags; save one"):
+        capture_folder(str(tmp_path / "two"), Options())
+
+
+def test_a_task_is_no_folder_of_its_name(saved, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nmt_2").symlink_to(saved)
+    assert kind_of("nmt_2") == "task"
+    assert {kind_of(name) for name in ("./nmt_2", "nmt_2/", saved)} == {"saved_model"}
 
 
 def test_it_is_placed_and_exported_with_its_values(saved, tmp_path, monkeypatch, capsys):
@@ -104,6 +139,12 @@ def test_it_is_placed_and_exported_with_its_values(saved, tmp_path, monkeypatch,
     assert json.loads(capsys.readouterr().out)["status"] == "ok"
     export = ["export", *given, "--placement", "p.json", "--output", "placed"]
     assert main(export) == 0
+    assert "made where tensors" not in capsys.readouterr().err
     loaded = tf.saved_model.load(str(tmp_path / "placed"))
     (loss,) = loaded.step(x=tf.ones([8, ROWS])).values()
     assert float(loss) == (2.0 * ROWS) ** 2
+    # What is written can be placed again, and a placement of another batch is told of.
+    assert "MatMul" in capture_folder("placed", Options()).graph.op_types
+    given[2] = "4"
+    with pytest.warns(UserWarning, match="p.json was made where tensors have"):
+        main(["export", *given, "--placement", "p.json", "--output", "again"])
