@@ -404,7 +404,9 @@ def test_unusable_graph_defs_are_told_on_one_line(folder):
     (folder / "cut.pb").write_bytes(data[:-9])
     (folder / "cut.pbtxt").write_text(str(whole)[:-9])
     (folder / "cut.pb.gz").write_bytes(gzip.compress(data)[:-9])
-    assert "cut.pb is damaged or no GraphDef; of a SavedModel, name the folder" in refused(capture, "cut.pb")
+    assert "cut.pb is damaged or no GraphDef; of a SavedModel, name the folder" in refused(
+        capture, "cut.pb"
+    )
     assert "cut.pbtxt is damaged or no GraphDef" in refused(capture, "cut.pbtxt")
     assert "cut.pb.gz cannot be unpacked" in refused(capture, "cut.pb.gz")
     whole.node[3].op = "Conv2DD"
