@@ -139,18 +139,20 @@ def signature():
     total = tf.Variable(0.0)
 
     @tf.function
-    def step(pair, *, scale, double=True):
-        result = pair["a"] * scale + pair["b"][0]
+    def step(pair, *, scale, bias=0.0, double=True):
+        result = pair["a"] * scale + pair["b"][0] + bias
         total.assign_add(tf.reduce_sum(result))
         both = (result, [2.0 * result if double else result])
         return {"sum": tf.reduce_sum(result), "nothing": None, "both": both}
 
     spec = tf.TensorSpec([2, 3])
-    concrete = step.get_concrete_function({"a": spec, "b": [spec]}, scale=tf.TensorSpec([]))
+    # Keywords are inputs of the graph by name, and defined in another order here.
+    numbers = {"scale": tf.TensorSpec([]), "bias": tf.TensorSpec([])}
+    concrete = step.get_concrete_function({"a": spec, "b": [spec]}, **numbers)
     placed = suite.apply(concrete, spread(concrete, ["cpu:0", "cpu:1", "cpu:2"]))
     a, b = np.ones((2, 3), np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
-    expected = step({"a": a, "b": [b]}, scale=3.0)
-    given = placed({"b": [b], "a": tf.constant(a)}, scale=3)
+    expected = step({"a": a, "b": [b]}, scale=3.0, bias=0.25)
+    given = placed({"b": [b], "a": tf.constant(a)}, scale=3, bias=0.25)
     same = tf.nest.map_structure(
         lambda x, y: x is y or bool(tf.reduce_all(x == y)), expected, given
     )
@@ -162,10 +164,12 @@ def signature():
     }
     for name, call in {
         "missing": lambda: placed({"a": a, "b": [b]}),
-        "structure of pair": lambda: placed({"a": a, "b": [b, b]}, scale=3.0),
-        "shape": lambda: placed({"a": a[:1], "b": [b]}, scale=3.0),
-        "value": lambda: placed({"a": a, "b": [b]}, scale=3.0, double=False),
-        "in a function": lambda: tf.function(lambda: placed({"a": a, "b": [b]}, scale=3.0))(),
+        "structure of pair": lambda: placed({"a": a, "b": [b, b]}, scale=3.0, bias=0.0),
+        "shape": lambda: placed({"a": a[:1], "b": [b]}, scale=3.0, bias=0.0),
+        "value": lambda: placed({"a": a, "b": [b]}, scale=3.0, bias=0.0, double=False),
+        "in a function": lambda: tf.function(
+            lambda: placed({"a": a, "b": [b]}, scale=3.0, bias=0.0)
+        )(),
     }.items():
         told[name] = message(call)
     return told

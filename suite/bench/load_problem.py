@@ -95,9 +95,15 @@ def _experts_numbers(graph: OpGraph, gpus: int, name: str) -> Ints:
     return numbers
 
 
-def rule_of(name: str) -> Rule:
-    """The hand-made co-location groups of a task; InputError says what is wrong with them."""
-    block, where = task(name).block, f"block of {described_task(name)}"
+def rule_of(name: str) -> Rule | None:
+    """The hand-made co-location groups of a task, if any.
+
+    They raise InputError, which says what is wrong with the model's ``block``.
+    """
+    block: Rule | None = task(name).block
+    if block is None:
+        return None
+    where = f"block of {described_task(name)}"
 
     def rule(op: str) -> str | None:
         try:

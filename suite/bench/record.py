@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.bench.cell import Cell
-from suite.core.arrays import Ints
+from suite.core.arrays import Ints, digest
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 from suite.formats.json_file import read_json, write_json
@@ -74,8 +74,14 @@ def write_record(record: Record, devices: Ints | None, path: Path) -> None:
         path.with_suffix(".npz").unlink(missing_ok=True)
     else:
         with atomic(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, devices=np.asarray(devices, np.uint8))
+            np.savez_compressed(file, devices=_narrow(devices))
     write_json(record, path)
+
+
+def _narrow(devices: Ints) -> Ints:
+    """The same numbers in as few bytes as hold them."""
+    kept: Ints = np.asarray(devices).astype(np.min_scalar_type(int(np.max(devices, initial=0))))
+    return kept
 
 
 def read_devices(path: Path) -> NDArray[np.int32]:
@@ -108,8 +114,10 @@ def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | N
         return None, "code"
     if "placement_hash" in record:
         try:
-            read_devices(path)
+            whole = digest([read_devices(path)]) == record["placement_hash"]
         except InputError:
+            whole = False
+        if not whole:
             return None, "damaged"
     return (None, "failed") if record["status"] in ("error", "timeout") else (record, "")
 

@@ -100,6 +100,10 @@ class _Beginning(Search):
             raise _Enough
         return super().evaluate(placements, within)
 
+    def inner(self, seed: int, evaluations: float) -> _Beginning:
+        """The beginning of a search for a placer that this search's placer asks."""
+        return _Beginning.of(super().inner(seed, evaluations), self.first - self.evaluations)
+
 
 def _run(placer: Placer, search: _Beginning) -> tuple[bool, Placement | str]:
     """Whether the placer ended by itself; its placement, or why it gave none."""

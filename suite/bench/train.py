@@ -64,6 +64,8 @@ def lessons_of(
         if gpus > there:
             raise InputError(f"{gpus} GPUs are asked for, {kept[0].cell.machine} has {there}")
         kept = [replace(job, cell=replace(job.cell, gpus=gpus)) for job in kept]
+        # A task that the grid has on several numbers of GPUs would be trained on several times.
+        kept = list({job.cell: job for job in kept}.values())
     made = make_placer(kept[0].placer, kept[0].parameters)
     if policy_path(made) is not None:
         raise InputError(f"{label} starts from a policy; leave that out, or train another placer")

@@ -169,17 +169,26 @@ def _question(arguments: argparse.Namespace, workload: Workload, path: Path) -> 
 
 def _expert(experts: Path | None, workload: Workload, path: Path) -> Split | None:
     """The expert split of a workload: a file, or X_expert.json of a folder for ``layer_X.json``."""
-    from suite.tarnawski.reader import read_split
-
     if experts is None or not experts.is_dir():
-        return None if experts is None else read_split(experts, workload)
+        return None if experts is None else _split(experts, workload)
     file = experts / f"{path.stem.removeprefix('layer_')}_expert.json"
     try:
-        return read_split(file, workload) if file.exists() else None
+        return _split(file, workload) if file.exists() else None
     except InputError as error:
         # An expert of the same model may be for another number of accelerators.
         print(f"{workload.name} expert: not used: {error}", file=sys.stderr)
         return None
+
+
+def _split(file: Path, workload: Workload) -> Split:
+    """Read a split; InputError where the file is none."""
+    from suite.tarnawski.reader import read_split
+
+    try:
+        return read_split(file, workload)
+    except (KeyError, TypeError, AttributeError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{file} is no split of dnn-partitioning: {what}") from None
 
 
 def _show(arguments: argparse.Namespace, question: Question, answer: Answer) -> None:

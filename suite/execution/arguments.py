@@ -27,7 +27,8 @@ class Arguments:
         self._specs: dict[str, object] = dict(
             zip((p.name for p in parameters), positional, strict=False)
         )
-        self._specs |= keyword
+        # As the graph's inputs are: keywords by name, however they were defined.
+        self._specs |= dict(sorted(keyword.items()))
         defaults = {} if python is None else inspect.signature(python).parameters
         shown = [p for p in parameters if p.name in self._specs]
         self.signature = inspect.Signature(list(_with_defaults(shown, self._specs, defaults)))

@@ -8,6 +8,7 @@ from suite.core.model import Model
 MEMBERS = tuple(member for member in vars(Model) if not member.startswith("_"))
 """What a model has."""
 METHODS = ("build", "expert", "block")
+"""``block`` may be None: the model has no co-location groups of its own."""
 
 
 def check_model(where: str, model: Model) -> None:
@@ -31,5 +32,6 @@ def check_model(where: str, model: Model) -> None:
     if not isinstance(texts, tuple | list) or not all(isinstance(one, str) for one in texts):
         raise InputError(f"{where}: choices is {texts!r}; give a tuple of texts")
     for method in METHODS:
-        if not callable(getattr(model, method)):
+        given = getattr(model, method)
+        if not callable(given) and not (method == "block" and given is None):
             raise InputError(f"{where}: {method} is no method")

@@ -10,7 +10,7 @@ from suite.core.arrays import Ints
 from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
 from suite.simulator.durations import nanoseconds, run_order
-from suite.simulator.lanes import lanes_of
+from suite.simulator.lanes import at_once, lanes_of
 from suite.simulator.placed import Placed
 from suite.simulator.reference_memory import Outputs, Tensors
 from suite.simulator.result import StepResult, check_policy, own_policy
@@ -49,7 +49,7 @@ class _Step:
         ]
         self.running: list[int | None] = [None] * len(self.lane_device)
         self.computing, self.computing_since = [0] * n, [0] * n
-        self.pipelined = rules.of_machine and self.machine.pipelined
+        self.at_once = at_once(self.machine, rules)
         self.waiting: list[int] = []
         self.requests: list[tuple[int, int, list[int]]] = []
         self.names, self.first, self.second = channels_of(self.machine, rules)
@@ -140,7 +140,7 @@ class _Step:
         if self.rules.trailing_latency:
             latency = max(self.machine.link_of[pair].latency for pair in self.pairs(number))
             self.after(round(1e9 * latency), TRAIL, number)
-        elif not self.rules.booked and not self.pipelined and not self.without_copy(number):
+        elif not self.rules.booked and not self.at_once and not self.without_copy(number):
             self.hold(number, False)
         self.memory.arrived(tensor, source)
         self.deliver([tensor], targets, remote_ready=True)
@@ -217,7 +217,7 @@ class _Step:
         self.hold(number, True)
         waits = self.scheduling(number)
         self.after(self.transfer_time(number) + waits, TRANSFER, number)
-        if self.pipelined:
+        if self.at_once:
             link = self.machine.link_of[self.pairs(number)[0]]
             waits = 0 if link.held < link.latency else waits
             self.after(self.transfer_time(number, held=True) + waits, HELD, number)

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from baselines.list_scheduling.memory import class_bytes
 from baselines.partitioning.arcs import check_arcs
 from baselines.partitioning.class_graph import MAX_LOAD, class_graph, integer_loads
 from baselines.partitioning.metis import k_way
-from baselines.partitioning.problem import ask
+from baselines.partitioning.problem import ask, homes_outside
 from baselines.partitioning.scotch import static_map
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
@@ -255,3 +256,27 @@ def test_a_graph_that_would_crash_or_mislead_them_is_refused_before_the_call(cha
     target = {"speeds": np.array([1, 1]), "costs": np.ones((2, 2), np.int64)}
     with pytest.raises(ValueError, match=message):
         static_map(**bad, **target, fixed=np.full(3, -1), flags=0, imbalance=0.1, seed=2)
+
+
+def three_in_a_row(devices, links, **graph):
+    """A chain of three operations on a machine of such devices."""
+    base = {"memory": 10**9, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
+    table = [{"name": name, "kind": name[:3], **base} for name in devices]
+    machine = machine_from_table({"name": "m", "device": table, "link": links})
+    chain = OpGraph.create(
+        "g", ["a", "b", "c"], ["Op"] * 3, [0, 1], [(0, 1), (1, 2)], tensor_bytes=1000, **graph
+    )
+    return Problem.create(chain, machine)
+
+
+def test_a_class_that_only_some_of_the_devices_run_stays_among_them():
+    seconds = {"cpu": 1e-6, "gpu": 1e-3, "npu": 1e-3}
+    links, kernel = [{"bandwidth": 1e9, "latency": 1e-6}], [True, False, True]
+    problem = three_in_a_row(["cpu:0", "gpu:0", "npu:0"], links, gpu_kernel=kernel, seconds=seconds)
+    assert homes_outside(problem, np.array([1, 2])).tolist() == [-1, 2, -1]
+
+
+def test_an_alias_takes_no_bytes_of_its_own():
+    links = [{"bandwidth": 1e9, "latency": 1e-6}]
+    problem = three_in_a_row(["gpu:0"], links, alias_of=[-1, 0])
+    assert class_bytes(problem).tolist() == [1000, 0, 0]

@@ -168,3 +168,31 @@ def test_a_search_that_goes_on_from_a_checkpoint_knows_what_it_had_found(tmp_pat
 def test_what_keeps_nothing_is_refused(wrong):
     with pytest.raises(InputError, match="best answers"):
         BestAnswers(PROBLEM.machine, **wrong)
+
+
+class Late:
+    """A judge that says of each placement: 2 s and out of memory, whatever the limit."""
+
+    def __call__(self, devices):
+        return self.within(devices, None)
+
+    def within(self, devices, seconds):
+        count = len(devices)
+        return Scores(np.full(count, 2.0), np.ones(count, np.bool_), np.full((count, 3), 7))
+
+
+def test_what_is_handed_on_as_broken_off_is_not_out_of_memory():
+    judge = Remembering(Late(), BestAnswers(six_ops().machine, 1))
+    scores = judge.within(np.zeros((2, 6), np.int32), np.array([1.0, 2.0]))
+    assert scores.step_time.tolist() == [np.inf, 2.0]  # what takes its limit is in time
+    assert scores.oom.tolist() == [False, True]
+    assert scores.peak_memory.tolist() == [[-1] * 3, [7] * 3]
+
+
+def test_answers_that_differ_by_the_share_itself_are_far_enough_apart():
+    machine = six_ops().machine
+    best = BestAnswers(machine, 5, apart=0.5)
+    peaks = np.zeros((2, machine.n_devices))
+    rows = np.array([[0, 0], [0, 1]], np.int32)
+    best.add(rows, Scores(np.array([1.0, 2.0]), np.zeros(2, np.bool_), peaks))
+    assert best.times == [1.0, 2.0]

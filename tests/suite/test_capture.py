@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from models._keras import training_step
+from suite.capture import op_costs
 from suite.capture.flatten import lift
 from suite.capture.to_graph import capture, capture_graph_def
 from suite.core.errors import InputError
@@ -264,3 +265,19 @@ def test_a_resource_that_is_no_variable_is_refused():
     pairs = tf.lookup.KeyValueTensorInitializer([1, 2], [3, 4])
     table = tf.lookup.StaticHashTable(pairs, -1)
     assert "no variable" in refused(table.lookup, spec(3, dtype=tf.int32))
+
+
+def test_costs_of_updates_and_lookups_by_hand():
+    with tf.Graph().as_default():
+        table, sums = (
+            tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[4, 3], shared_name=name)
+            for name in ("table", "sums")
+        )
+        rate, gradient = tf.constant(0.1), tf.zeros([4, 3])
+        update = tf.raw_ops.ResourceApplyMomentum(
+            var=table, accum=sums, lr=rate, grad=gradient, momentum=rate
+        )
+        rows = tf.raw_ops.ResourceGather(resource=table, indices=[0, 1], dtype=tf.float32)
+    # Momentum reads table, sums and gradient and writes the first two; 4 FLOP an element.
+    assert op_costs._corrected(update, 0, 0) == (4 * 12, 5 * 4 * 12)
+    assert op_costs._corrected(rows.op, 0, 0) == (0, 2 * 4 * 6)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import graphs, placed
 
 from suite.core.errors import InputError
+from suite.core.graph import OpGraph
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.graph_json import graph_from_json, graph_to_json
@@ -303,3 +304,9 @@ def test_an_npz_of_other_operations_devices_or_bytes_is_refused(tmp_path):
         read_placement(path, problem)
     with pytest.raises(InputError, match="no such file"):
         read_placement(tmp_path / "none.npz", problem)
+
+
+def test_a_dimension_of_zero_is_read_back(tmp_path):
+    graph = OpGraph.create("g", ["a", "b"], ["A", "B"], [0], [(0, 1)], shapes=[(0, 3)])
+    write_graph(graph, tmp_path / "g.json")
+    assert read_graph(tmp_path / "g.json").fingerprint == graph.fingerprint

@@ -12,8 +12,16 @@ from command_line import PLUGIN, ROOT, placebench, records, write_grid
 from suite.bench.cell_files import Outlets
 from suite.bench.grid import load_grid
 from suite.bench.parameters import check_types
-from suite.bench.record import digest_of_code, finished, keep, read_record, write_record
+from suite.bench.record import (
+    digest_of_code,
+    finished,
+    keep,
+    read_devices,
+    read_record,
+    write_record,
+)
 from suite.bench.run_cell import NOT_BOUNDED, bounded, run
+from suite.core.arrays import digest
 from suite.core.errors import InputError
 from suite.formats.json_file import write_json
 from suite.search.checkpoint import Checkpoint
@@ -71,7 +79,7 @@ def test_a_record_is_finished_for_its_code_or_for_any(tmp_path):
 @pytest.mark.parametrize("spoil", [lambda npz: npz.unlink(), lambda npz: os.truncate(npz, 50)])
 def test_a_cell_whose_placement_is_not_whole_is_not_finished(tmp_path, spoil):
     path, record = tmp_path / "seed0.json", {"format": "placebench-record-1", "status": "ok"}
-    record |= {"fingerprint": "f", "placement_hash": "h"}
+    record |= {"fingerprint": "f", "placement_hash": digest([np.zeros(3, np.int32)])}
     write_record(record, np.zeros(3, np.int32), path)
     assert finished(path, "f", None) == (record, "")
     spoil(path.with_suffix(".npz"))
@@ -248,3 +256,23 @@ def test_a_cell_skipped_for_a_missing_package_runs_when_it_is_there(tmp_path):
     (site / "needy.py").write_text(PACKAGED + "\nMORE = 1\n")
     printed, _ = bench()
     assert "1 to run (1 made by other code)" in printed
+
+
+def test_a_record_beside_the_placement_of_another_run_is_not_finished(tmp_path):
+    """As a run leaves it that is killed between the two files."""
+    path, devices = tmp_path / "seed0.json", np.zeros(5, np.int32)
+    whole = {"format": "placebench-record-1", "status": "ok", "fingerprint": "f"}
+    whole |= {"code": {"digest": "c"}, "step_time": 1.0, "placement_hash": digest([devices])}
+    write_record(whole, devices, path)
+    assert finished(path, "f", "c") == (whole, "")
+    for other in (np.ones(5, np.int32), np.zeros(3, np.int32)):
+        write_record(whole, other, path)
+        assert finished(path, "f", "c") == (None, "damaged")
+
+
+def test_placements_of_many_devices_are_read_back(tmp_path):
+    devices = np.arange(300)
+    write_record(
+        {"format": "placebench-record-1", "status": "ok"}, devices, tmp_path / "seed0.json"
+    )
+    assert read_devices(tmp_path / "seed0.json").tolist() == devices.tolist()

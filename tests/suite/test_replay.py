@@ -120,3 +120,14 @@ def test_a_cell_that_was_skipped_is_tried_again(tmp_path, capsys):
     edit(path, code={"digest": "older"}, reason="another")
     assert replayed(path) == 1
     assert "recorded skipped, but now: not today" in capsys.readouterr().out
+
+
+def test_what_a_placer_asks_of_others_ends_as_well(tmp_path, capsys):
+    given = '{ runs = 2, placer = "best_of_random", options = { k = [40] } }'
+    path, whole = made(tmp_path, "restarts", "evaluations = 100", given)
+    assert whole["evaluations"] > 50
+    edit(path, code=None)
+    assert replayed(path, 5) == 0
+    assert "1 records replayed and stamped" in capsys.readouterr().out
+    told = read_record(path)["code"]["replayed"]
+    assert int(told.split()[2]) < 50, told

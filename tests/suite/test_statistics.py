@@ -15,11 +15,14 @@ from scipy.stats import kendalltau, mannwhitneyu
 from suite.core.child_python import child_environment, python_command
 from suite.core.statistics import (
     LEVEL,
+    Pairs,
+    kendall_apart,
     median_interval,
     median_level,
     order_agreement,
     ratio_estimate,
     ratio_interval,
+    spearman,
 )
 
 TEN = [1.3, 2.9, 1.1, 1.8, 2.2, 1.2, 4.0, 1.4, 1.9, 2.0]
@@ -150,3 +153,12 @@ def test_what_runs_cells_does_not_load_scipy():
     program = f"import suite.bench.run_cell, sys; sys.exit(bool({parts} & sys.modules.keys()))"
     command = python_command("-c", program)
     assert subprocess.run(command, env=child_environment(), check=False).returncode == 0
+
+
+def test_intervals_that_touch_overlap():
+    pairs = Pairs(*map(np.array, ([1.0, 2.0], [1.0, 2.0], [0.5, 1.5], [1.5, 2.5])))
+    assert kendall_apart(pairs)[1] == 0
+
+
+def test_two_values_have_no_rank_correlation():
+    assert math.isnan(spearman(np.array([1.0, 2.0]), np.array([1.0, 2.0])))

@@ -218,3 +218,12 @@ def test_tables_mark_cells_whose_graph_was_trained_on(folder: Path, tmp_path: Pa
         "**Judged on a graph that the policy was trained on**: tiny / gdp."
     ]
     assert seen_note(by_task["fan"]) == []
+
+
+def test_a_task_on_several_numbers_of_gpus_is_one_lesson_on_one(tmp_path: Path) -> None:
+    tasks = "".join(f'[[task]]\nname = "nmt_2"\ngpus = {gpus}\n' for gpus in (1, 2))
+    text = f'machine = "k40"\n[budget]\nevaluations = 5\n{tasks}[[placer]]\nname = "gdp_tuned"\n'
+    (tmp_path / "g.toml").write_text(text)
+    grid = load_grid(str(tmp_path / "g.toml"))
+    assert [job.cell.gpus for job in lessons_of(grid, None)] == [1, 2]
+    assert [job.cell.gpus for job in lessons_of(grid, None, gpus=2)] == [2]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from small_workloads import document, documents, edge, load, node
 
 from suite.core.errors import InputError, Unsupported
-from suite.tarnawski.algorithms import dp
+from suite.tarnawski.algorithms import dp, greedy
+from suite.tarnawski.bounds import lower_bound
 from suite.tarnawski.calls import one_call_a_pass
 from suite.tarnawski.evaluator import WrongClaim, contiguous, score
 from suite.tarnawski.run import algorithms, ask
@@ -164,3 +165,15 @@ def test_an_orphan_of_the_backward_pass_is_part_of_the_line(tmp_path):
     assert answer.status == "optimal"
     # Three forward parts and what follows them; 11 would be free of a place without its mirror.
     assert answer.objective >= brute(workload, "throughput", True)
+
+
+def test_the_largest_block_is_a_bound(tmp_path):
+    whole = document([node(0, 100, 10), node(1, 100, 0)], [], accelerators=2, cpus=2)
+    assert lower_bound(load(tmp_path, whole), "throughput") == 10.0
+
+
+def test_greedy_takes_the_block_that_ends_nearest_to_the_share(tmp_path):
+    nodes = [node(0, 9, 3), node(1, 9, 4), node(2, 9, 3)]
+    chain = document(nodes, [edge(0, 1), edge(1, 2)], accelerators=2, cpus=1)
+    found = greedy.solve(Question(load(tmp_path, chain), "throughput"))
+    assert found.split.device.tolist() == [0, 0, 1]

@@ -132,3 +132,17 @@ def test_machines_that_do_one_thing_at_a_time_keep_their_fingerprints():
     assert machine(2, latency=5, gap=5e-9).fingerprint == plain.fingerprint
     assert machine(2, latency=5, gap=4e-9).fingerprint != plain.fingerprint
     assert machine(2, latency=5, parallelism=2).fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize(("parallelism", "one_process"), [(1, False), (2, False), (1, True)])
+def test_a_sender_that_begins_to_compute_as_its_channel_is_freed(parallelism, one_process):
+    """Both simulators, of two arrivals at one instant of which the second makes it compute."""
+    ops = [("a", 0, 5), ("b", 2, 5), ("c", 0, 9), ("d", 1, 1), ("e", 2, 1)]
+    tensors = [("a", 10, "d"), ("a", 10, "e"), ("b", 10, "c")]
+    more = {"parallelism": parallelism, "one_process": one_process, "scheduling_latency": 1e-6}
+    problem, devices = case(ops, tensors, channel="copy-engines", **more)
+    found = simulate(problem, devices)
+    assert Simulator(problem).run(devices).nanoseconds == found.nanoseconds
+    # With lanes or one process c is running when a's second transfer could begin.
+    waits = parallelism > 1 or one_process
+    assert found.nanoseconds == 5 + 10 + (1000 if waits else 0) + 10 + 1
