@@ -147,10 +147,10 @@ def signature():
 
     spec = tf.TensorSpec([2, 3])
     # Keywords are inputs of the graph by name, and defined in another order here.
-    numbers = {"scale": tf.TensorSpec([]), "bias": tf.TensorSpec([])}
-    concrete = step.get_concrete_function({"a": spec, "b": [spec]}, **numbers)
+    specs = {"scale": tf.TensorSpec([]), "bias": tf.TensorSpec([])}
+    concrete = step.get_concrete_function({"a": spec, "b": [spec]}, **specs)
     placed = suite.apply(concrete, spread(concrete, ["cpu:0", "cpu:1", "cpu:2"]))
-    a, b = np.ones((2, 3), np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
+    a, b = np.full((2, 3), 2.0, np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
     expected = step({"a": a, "b": [b]}, scale=3.0, bias=0.25)
     given = placed({"b": [b], "a": tf.constant(a)}, scale=3, bias=0.25)
     same = tf.nest.map_structure(
@@ -162,14 +162,13 @@ def signature():
         "types": str(tf.nest.map_structure(type, given))
         == str(tf.nest.map_structure(type, expected)),
     }
+    numbers = {"scale": 3.0, "bias": 0.25}
     for name, call in {
         "missing": lambda: placed({"a": a, "b": [b]}),
-        "structure of pair": lambda: placed({"a": a, "b": [b, b]}, scale=3.0, bias=0.0),
-        "shape": lambda: placed({"a": a[:1], "b": [b]}, scale=3.0, bias=0.0),
-        "value": lambda: placed({"a": a, "b": [b]}, scale=3.0, bias=0.0, double=False),
-        "in a function": lambda: tf.function(
-            lambda: placed({"a": a, "b": [b]}, scale=3.0, bias=0.0)
-        )(),
+        "structure of pair": lambda: placed({"a": a, "b": [b, b]}, **numbers),
+        "shape": lambda: placed({"a": a[:1], "b": [b]}, **numbers),
+        "value": lambda: placed({"a": a, "b": [b]}, **numbers, double=False),
+        "in a function": lambda: tf.function(lambda: placed({"a": a, "b": [b]}, **numbers))(),
     }.items():
         told[name] = message(call)
     return told

@@ -94,13 +94,13 @@ def test_nested_arguments_keywords_and_none_are_kept(local):
     found = local["signature"]
     assert found["structure"] == {"sum": True, "nothing": True, "both": (True, [True])}
     assert found["types"]
-    assert found["total"] == 2 * (6 * 3 + 15 + 6 * 0.25)  # once unplaced, once placed
+    assert found["total"] == 2 * (6 * 2 * 3 + 15 + 6 * 0.25)  # once unplaced, once placed
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("missing", "called as step(pair, *, bias, scale, double=True): missing"),
+        ("missing", "called as step(pair, *, scale, bias, double=True): missing"),
         ("structure of pair", "'pair' was captured as {'a': 'float32(2, 3)', 'b': ["),
         ("shape", "'pair' has the shape (1, 3), but the placement is of a step for (2, 3)"),
         ("value", "'double' was captured as True, not False"),
