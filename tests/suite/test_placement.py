@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from six_ops import six_ops
 
 from suite.core.errors import BudgetExhausted, InputError
 from suite.core.graph import OpGraph
@@ -9,6 +10,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.formats.machine_toml import load_machine
+from suite.formats.placement_npz import load_placement, save_placement
 from suite.search.placer import Search
 
 
@@ -88,3 +90,13 @@ def test_search_counts_remembers_and_stops(problem):
 def test_search_refuses_to_score_an_invalid_placement(problem):
     with pytest.raises(InputError, match="must share"):
         Search(problem, judge).evaluate(np.array([[1, 2, 0]]))
+
+
+def test_a_device_behind_the_last_name_of_a_file_is_refused(tmp_path):
+    problem, path = six_ops(), tmp_path / "p.npz"
+    save_placement(Placement.of(problem, np.zeros(6, np.int32)), problem, path)
+    with np.load(path) as data:
+        header = data["header"]
+    np.savez(path, header=header, devices=np.array([0, 1, 2, 3, 0, 0], np.uint8))
+    with pytest.raises(InputError, match="device 3 has no name among 3"):
+        load_placement(path, problem)

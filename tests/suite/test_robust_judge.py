@@ -12,6 +12,7 @@ from suite.cli import main
 from suite.core.errors import InputError
 from suite.core.scores import ImpatientJudge
 from suite.core.uncertainty import Judging, LinkSpread, Spread
+from suite.formats.machine_spread import load_spread
 from suite.search.drawn_machines import drawn
 from suite.search.placer import Search
 from suite.search.registry import make_placer
@@ -178,3 +179,14 @@ def test_place_tells_what_the_answer_scores_on_every_machine(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert len(set(found["judge"]["step_times"])) == 3
     assert found["judge"]["seconds"] == max(found["judge"]["step_times"]) != found["step_time"]
+
+
+def test_a_spread_is_a_share_up_to_the_whole(tmp_path):
+    device = 'name = "cpu:0"\nkind = "cpu"\nmemory = "1 GB"\npeak_flops = 1e9\n'
+    device += "memory_bandwidth = 1e9\nlaunch_overhead = 0\n"
+    for spread in (0, 1):
+        (tmp_path / "m.toml").write_text(f'name = "m"\n[[device]]\n{device}spread = {spread}\n')
+        assert load_spread(tmp_path / "m.toml", None).devices == {"cpu:0": spread}
+    (tmp_path / "m.toml").write_text(f'name = "m"\n[[device]]\n{device}spread = 1.01\n')
+    with pytest.raises(InputError, match=r"spread is 1.01; give a share from 0 to 1"):
+        load_spread(tmp_path / "m.toml", None)
