@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,14 +93,19 @@ def _with_at_most(gpus: int | None, grid: Grid) -> Grid:
     """The same tasks on so many GPUs at most; of cells that become one, one stays."""
     if gpus is None:
         return grid
+    fewer = (replace(j, cell=replace(j.cell, gpus=min(gpus, j.cell.gpus))) for j in grid.jobs)
+    return replace(grid, jobs=one_each(fewer, gpus))
+
+
+def one_each(jobs: Iterable[Job], gpus: int) -> tuple[Job, ...]:
+    """One job for each cell; InputError where ``--gpus`` has made one cell of two unlike jobs."""
     kept: dict[Cell, Job] = {}
-    for job in grid.jobs:
-        fewer = replace(job, cell=replace(job.cell, gpus=min(gpus, job.cell.gpus)))
-        if kept.setdefault(fewer.cell, fewer) != fewer:
+    for job in jobs:
+        if kept.setdefault(job.cell, job) != job:
             raise InputError(
-                f"with --gpus {gpus} two different cells are {fewer.cell.name}; rename a task"
+                f"with --gpus {gpus} two different cells are {job.cell.name}; rename a task"
             )
-    return replace(grid, jobs=tuple(kept.values()))
+    return tuple(kept.values())
 
 
 def _check_machine(grid: Grid) -> None:

@@ -73,15 +73,10 @@ def write_record(record: Record, devices: Ints | None, path: Path) -> None:
     if devices is None:
         path.with_suffix(".npz").unlink(missing_ok=True)
     else:
+        narrow = np.min_scalar_type(int(np.max(devices, initial=0)))
         with atomic(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, devices=_narrow(devices))
+            np.savez_compressed(file, devices=np.asarray(devices, narrow))
     write_json(record, path)
-
-
-def _narrow(devices: Ints) -> Ints:
-    """The same numbers in as few bytes as hold them."""
-    kept: Ints = np.asarray(devices).astype(np.min_scalar_type(int(np.max(devices, initial=0))))
-    return kept
 
 
 def read_devices(path: Path) -> NDArray[np.int32]:

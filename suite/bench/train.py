@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from suite.bench.cell import Job
 from suite.bench.fingerprint import chosen
-from suite.bench.grid import Grid
+from suite.bench.grid import Grid, one_each
 from suite.bench.load_problem import problem_of
 from suite.bench.made_by import code_of_modules, placer_modules
 from suite.bench.provenance import provenance
@@ -63,9 +63,9 @@ def lessons_of(
         there = len(load_machine(kept[0].cell.machine).gpus)
         if gpus > there:
             raise InputError(f"{gpus} GPUs are asked for, {kept[0].cell.machine} has {there}")
-        kept = [replace(job, cell=replace(job.cell, gpus=gpus)) for job in kept]
-        # A task that the grid has on several numbers of GPUs would be trained on several times.
-        kept = list({job.cell: job for job in kept}.values())
+        # A task that the grid has on several numbers of GPUs is one graph then.
+        on_as_many = (replace(job, cell=replace(job.cell, gpus=gpus)) for job in kept)
+        kept = list(one_each(on_as_many, gpus))
     made = make_placer(kept[0].placer, kept[0].parameters)
     if policy_path(made) is not None:
         raise InputError(f"{label} starts from a policy; leave that out, or train another placer")

@@ -34,7 +34,7 @@ _SUFFIXES = {
 }
 
 
-_SAVED_MODEL = "saved_model.pb"
+SAVED_MODEL = "saved_model.pb"
 """The file by which a folder is a SavedModel."""
 
 
@@ -62,7 +62,7 @@ def kind_of(model: str) -> str:
     """
     if _names_task(model):
         return "task"
-    if (Path(model) / _SAVED_MODEL).is_file():
+    if (Path(model) / SAVED_MODEL).is_file():
         return "saved_model"
     kind = _SUFFIXES.get(Path(model.removesuffix(".gz")).suffix.lower())
     if kind == "graph_def" or (kind and not model.endswith(".gz")):
@@ -170,7 +170,7 @@ def _key(model: str, options: Options) -> str:
 
     path, libraries, kind = Path(model), ["tensorflow", "keras"], kind_of(model)
     # Of a SavedModel's variables only the sizes are captured, which this file has.
-    files = [path / _SAVED_MODEL if kind == "saved_model" else path]
+    files = [path / SAVED_MODEL if kind == "saved_model" else path]
     if kind == "openvino":
         libraries = ["openvino"]
         weights = path.with_suffix(".bin")  # shapes may be among them

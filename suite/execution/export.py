@@ -12,6 +12,7 @@ from pathlib import Path
 
 from suite.capture.from_function import Program
 from suite.capture.from_saved_model import USUAL
+from suite.capture.load_model import SAVED_MODEL
 from suite.capture.options import Options
 from suite.capture.tensorflow_internals import Private
 from suite.capture.tracing import program
@@ -26,8 +27,8 @@ from suite.execution.placed_function import placed_function
 from suite.formats.interchange import read_placement
 from suite.formats.machine_toml import load_machine
 
-GRAPH_DEF, SAVED_MODEL = "graph.pb", "saved_model.pb"
-"""The file of a folder by which one knows what it is."""
+GRAPH_DEF = "graph.pb"
+"""The file of an exported folder that is no SavedModel."""
 _SAVED_MODEL = Private(
     "tensorflow.core.protobuf.saved_model_pb2",
     "SavedModel",

@@ -73,7 +73,7 @@ class _Step:
                 self.end_transfer(index)
             elif what == REST:
                 self.rest(index, 0)
-            else:  # of what trails an arrival, or before it where transfers are pipelined
+            else:  # of what trails an arrival, or of a channel where several things happen at once
                 self.hold(index, False)
             self.start_all()
         peak = np.array(self.memory.peak, np.int64)

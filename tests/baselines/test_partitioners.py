@@ -258,25 +258,18 @@ def test_a_graph_that_would_crash_or_mislead_them_is_refused_before_the_call(cha
         static_map(**bad, **target, fixed=np.full(3, -1), flags=0, imbalance=0.1, seed=2)
 
 
-def three_in_a_row(devices, links, **graph):
-    """A chain of three operations on a machine of such devices."""
-    base = {"memory": 10**9, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
-    table = [{"name": name, "kind": name[:3], **base} for name in devices]
-    machine = machine_from_table({"name": "m", "device": table, "link": links})
-    chain = OpGraph.create(
-        "g", ["a", "b", "c"], ["Op"] * 3, [0, 1], [(0, 1), (1, 2)], tensor_bytes=1000, **graph
-    )
-    return Problem.create(chain, machine)
+CHAIN = [(0, 1, 1000), (1, 2, 1000)]
 
 
 def test_a_class_that_only_some_of_the_devices_run_stays_among_them():
+    device = {"memory": "1 GB", "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
+    devices = [{"name": f"{kind}:0", "kind": kind, **device} for kind in ("cpu", "gpu", "npu")]
+    links = [{"bandwidth": 1e9, "latency": 1e-6}]
+    machine = machine_from_table({"name": "m", "device": devices, "link": links})
     seconds = {"cpu": 1e-6, "gpu": 1e-3, "npu": 1e-3}
-    links, kernel = [{"bandwidth": 1e9, "latency": 1e-6}], [True, False, True]
-    problem = three_in_a_row(["cpu:0", "gpu:0", "npu:0"], links, gpu_kernel=kernel, seconds=seconds)
+    problem = problem_of(CHAIN, machine, gpu_kernel=[True, False, True], seconds=seconds)
     assert homes_outside(problem, np.array([1, 2])).tolist() == [-1, 2, -1]
 
 
 def test_an_alias_takes_no_bytes_of_its_own():
-    links = [{"bandwidth": 1e9, "latency": 1e-6}]
-    problem = three_in_a_row(["gpu:0"], links, alias_of=[-1, 0])
-    assert class_bytes(problem).tolist() == [1000, 0, 0]
+    assert class_bytes(problem_of(CHAIN, machine_of(1), alias_of=[-1, 0])).tolist() == [1000, 0, 0]

@@ -81,6 +81,8 @@ WHOLE = {
 def more_models(tmp_path):
     """A folder whose files are among the models."""
     models.__path__.append(str(tmp_path))
+    for found in (tasks, task_sources):
+        found.cache_clear()
     yield tmp_path
     models.__path__.remove(str(tmp_path))
 
@@ -89,8 +91,6 @@ def _experts(folder, members):
     """What the expert of such a model says of two operations, on a CPU and a GPU."""
     text = f"Tiny = type('Tiny', (), dict({', '.join(map('='.join, members.items()))}))\n"
     (folder / "tiny.py").write_text(f"{text}TASKS = {{'tiny': Tiny()}}\n")
-    for found in (tasks, task_sources):
-        found.cache_clear()
     graph = OpGraph.create("tiny", ["a", "b"], ["A", "B"], [0], [(0, 1)])
     return expert(graph, machine(2), "tiny")
 
@@ -137,8 +137,6 @@ def test_what_is_wrong_with_a_models_blocks_is_told_in_one_line(more_models, blo
 def test_a_class_in_the_place_of_a_model_is_told(more_models):
     text = "class Tiny:\n    gpus = 1\nTASKS = {'tiny': Tiny}\n"
     (more_models / "tiny.py").write_text(text)
-    for found in (tasks, task_sources):
-        found.cache_clear()
     with pytest.raises(InputError, match=r"is the class Tiny; list one of it, Tiny\(...\)"):
         task("tiny")
 

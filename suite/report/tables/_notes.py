@@ -202,9 +202,10 @@ def machines(records: pd.DataFrame) -> list[str]:
     for name, mine in records.groupby("machine", sort=True):
         grids = {str(grid): machine_of(part) for grid, part in mine.groupby("grid", sort=True)}
         sources = {grid: one.source for grid, one in grids.items() if one}
+        several = len(set(sources.values())) > 1
         for source in dict.fromkeys(sources.values()):
             of = ", ".join(f"`{grid}`" for grid, its in sources.items() if its == source)
-            where = f", grid {of}" if len(set(sources.values())) > 1 else ""
+            where = f", grid {of}" if several else ""
             notes.append(f"Machine {name}{where}: {source}.")
     return notes
 

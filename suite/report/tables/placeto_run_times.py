@@ -31,6 +31,8 @@ RNN = "hdp_tf_release"
 """What the paper calls RNN-based: the code of HDP that TensorFlow's repository had."""
 LEARNED = {RNN: "RNN-based (HDP as released)", "hdp": "HDP", "hdp_tuned": "HDP tuned"}
 """Learned placer of grid ``reference`` -> its column."""
+HEADS = SIMPLE | SCOTCH | PLACETO | LEARNED
+"""All of these, in the order of the columns."""
 SECONDS = metric("step_time")
 MEDIANS = "Medians over seeds."
 TITLE = "Placeto: run times of placements, and placements until they were found"
@@ -92,7 +94,7 @@ class _Row:
         self.outcome, self.placements = dict[str, Outcome](), dict[str, float]()
         self.budget = dict[str, float]()
         self._histories = dict[str, list[History]]()
-        for placer in (*SIMPLE, *SCOTCH, *PLACETO, *LEARNED):
+        for placer in HEADS:
             records = here[here["placer"] == placer]
             expected = sum((c.task, c.gpus, c.placer) == (task, gpus, placer) for c in wanted)
             self.outcome[placer] = Outcome.of(records, expected)
@@ -168,11 +170,10 @@ def _summary(gains: list[float], speeds: list[float]) -> tuple[str, str, str, st
 
 
 def _times(rows: list[_Row]) -> Section:
-    heads = SIMPLE | SCOTCH | PLACETO | LEARNED
     found = [
-        (row.task, str(row.gpus), *(row.outcome[p].text(SECONDS) for p in heads)) for row in rows
+        (row.task, str(row.gpus), *(row.outcome[p].text(SECONDS) for p in HEADS)) for row in rows
     ]
-    return Section("Step time", ("task", "#GPUs", *heads.values()), tuple(found))
+    return Section("Step time", ("task", "#GPUs", *HEADS.values()), tuple(found))
 
 
 def _until(rows: list[_Row]) -> Section:
