@@ -131,16 +131,14 @@ def test_a_task_is_no_folder_of_its_name(saved, tmp_path, monkeypatch):
     assert {kind_of(name) for name in ("./nmt_2", "nmt_2/", saved)} == {"saved_model"}
 
 
-def test_it_is_placed_and_exported_with_its_values(saved, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+def test_it_is_placed_and_exported_with_its_values(saved, user_folder, capsys):
     given = [saved, "--batch", "8", "--fetch", "train", "--machine", "k40", "--gpus", "1"]
     assert main(["place", *given, "--placer", "cpu_only", "--output", "p.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "ok"
     export = ["export", *given, "--placement", "p.json", "--output", "placed"]
     assert main(export) == 0
     assert "made where tensors" not in capsys.readouterr().err
-    loaded = tf.saved_model.load(str(tmp_path / "placed"))
+    loaded = tf.saved_model.load(str(user_folder / "placed"))
     (loss,) = loaded.step(x=tf.ones([8, ROWS])).values()
     assert float(loss) == (2.0 * ROWS) ** 2
     # What is written can be placed again, and a placement of another batch is told of.

@@ -21,14 +21,14 @@ LEAD = """\
 Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
 bound. In the tables by task also the seconds that the placer took (wall clock, one cell at a time)
 and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
-of each column is bold. Every cell is one seed, unless it says otherwise."""
+of each column is bold. Every cell there is one seed."""
 RACE_LEAD = """\
-Each search has 60 seconds and all cores, one cell at a time, and one seed: other runs of annealing
-end up to 5 % apart, of coarse_to_fine up to 10 % (docs/baselines.md), so that what is nearer than
-that is not told apart. A partitioner is run again and again, with new seeds and all its strategies
-and imbalances, and the best answer counts.
+Each search has 60 seconds and all cores, one cell at a time: the median over its seeds, its ratio to
+the bound and, in square brackets, the least and the largest such ratio. What is within these is not
+told apart. A partitioner has one seed; it is run again and again, with new seeds and all its
+strategies and imbalances, and the best answer counts.
 Human expert and the learned planners stand beside, these with 1,000 placements and the seconds that
-those took: median over three seeds. In brackets the ratio to the bound."""
+those took."""
 BESIDE = {"human_expert": ("quick",), "hdp": ("reference",), "hdp_tuned": ("reference",)}
 """Placers beside the race, and the grids they come from."""
 
@@ -126,7 +126,9 @@ def _ratio(records: pd.DataFrame, bound: float, spent: str = "") -> str:
     if not outcome.values:
         return word(outcome.status)
     ratio = outcome.median / bound
-    text = f"{outcome.median:.3f} (x{ratio:.2f}{spent})"
+    least, most = outcome.values[0] / bound, outcome.values[-1] / bound
+    spread = f" [{least:.2f}-{most:.2f}]" if len(outcome.values) > 1 else ""
+    text = f"{outcome.median:.3f} (x{ratio:.2f}{spread}{spent})"
     return PrintedCell(text, outcome.median, _details(outcome, ratio))
 
 
