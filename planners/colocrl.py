@@ -22,19 +22,20 @@ class ColocRL:
     is this paper's with other features. The sum of the operations' learned type embeddings is a
     linear map of the groups' type counts, so it is part of the encoder's input weights here.
 
-    Settings are those of sections 3.1 to 3.3. The paper gives neither the size of the LSTM, nor the
-    learning rate, nor the number of updates, nor the failing signal: HDP's are taken, but for the
-    rate.
+    Settings are those of sections 3.1 to 3.3, but for what is said not to be in the paper. One
+    controller learns; the paper has up to 20.
     """
 
     outputs: int = 1
-    """Outputs of an operation whose shapes are features."""
+    """Outputs of an operation whose shapes are features. Not in the paper."""
     dimensions: int = 4
-    """Dimensions of each of them."""
+    """Dimensions of each of them. Not in the paper."""
     group_scale: str = "log"
-    """``raw``, ``log`` or ``row_max``: scale of the features of a group; see HDP."""
+    """``raw``, ``log`` or ``row_max``: scale of the features of a group; see HDP. Not in the paper:
+    HDP's here."""
     hidden: int = 256
-    """Units of the decoder; each direction of the encoder has half. Not in the paper: HDP's."""
+    """Units of the decoder; each direction of the encoder has half: it reads both ways, as HDP's
+    does. Not in the paper: HDP's."""
     forget_bias: float = 1.0
     """Added to the forget gates. Not in the paper: HDP's."""
     temperature: float = 1.0
@@ -50,7 +51,7 @@ class ColocRL:
     adam_epsilon: float = 1e-8
     """Added to the root of Adam's second moment: TensorFlow's default. Not in the paper."""
     clip: float = 1.0
-    """Largest global norm of the gradient."""
+    """Largest global norm of the gradient. Not in the paper: HDP's."""
     noise_size: float = 0.1
     """Largest value of the noise on the logits; see ``noise_updates``."""
     noise_updates: int = 0
@@ -58,7 +59,7 @@ class ColocRL:
     failing_reward: float = -10.0
     """Reward of a placement that does not fit in memory. Not in the paper: HDP's."""
     baseline_decay: float = 0.9
-    """Of the moving average of rewards."""
+    """Of the moving average of rewards. Not in the paper: HDP's released code's."""
     baseline_start: str = "failing"
     """``first``: the first mean reward; ``failing``: the reward of an invalid placement."""
     valid_only_after: int = 5000

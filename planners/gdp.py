@@ -45,7 +45,9 @@ from suite.search.training import POLICY_FILE, Learned, Training
 class GDP:
     """What the paper prints: the two networks, the reward, its baseline, PPO.
 
-    It prints no number of them. All sizes, rates and counts are chosen here.
+    It prints no number of them. All sizes, rates and counts are chosen here. Not as printed: a
+    node's features lack the ids of its neighbours, which the graph network sees; superposition
+    conditions on a dense layer, not on a Transformer's; PPO's ratio is a node's, not a placement's.
     """
 
     type_embedding: int = 20

@@ -47,7 +47,8 @@ class HDP:
     """The paper's settings (sections 3 and 4.2).
 
     Where it is silent, those of the authors' released code, or, where that cannot have been what
-    they ran, ours; both are named.
+    they ran, ours; both are named. Not as printed: the summed output shapes of a group are 24
+    numbers, not 16; one controller learns, not four that share their weights.
     """
 
     groups: int = 256

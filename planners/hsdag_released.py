@@ -14,8 +14,9 @@ from planners.hsdag import HSDAG
 
 @dataclass(frozen=True)
 class HSDAGReleased(HSDAG):
-    """Its settings. Left out: graph networks of its own for each level, learned normalisation, the
-    count of edges as a factor of pooled embeddings.
+    """Its settings. Left out: the second graph network, whose output is pooled, and both networks
+    anew at each level; the layers before and after pooling, and those behind the last level;
+    learned normalisation; the count of edges as a factor of pooled embeddings.
     """
 
     features: tuple[str, ...] = ("type", "position")

@@ -57,17 +57,19 @@ class Placeto:
     paper's limit is 10.7 GB, of a K80; here each device has its own."""
     start: str = "random"
     """Placement at which an episode begins: ``random``, each group anywhere, or ``best``, the one
-    with the best reward so far. Not found in the paper."""
+    with the best reward so far. Not found in the paper; both are options of the released code."""
     rounds: int = 8
     """Rounds of messages in each direction (released code)."""
     width: int = 16
-    """Units of every layer. Not found."""
+    """Units of every layer. Not found in the paper; in the released code as many as a node has
+    features, and more in the classifier (placeto_released.py)."""
     learning_rate: float = 0.001
     """Adam's at the start (released code)."""
     last_rate: float = 0.0001
     """Adam's at the end, to which it falls linearly (released code)."""
     baseline_episodes: int = 10
-    """So many episodes before give a step its baseline, the mean of their gains (released code)."""
+    """So many episodes before give a step its baseline, the mean of their gains. The number is the
+    released code's, where the episode itself is one of them."""
     episodes: int = 1000
     """Episodes, one update each, unless the search's budget ends before. The paper counts
     placements until the best was found: 1,600 to 94,000."""
@@ -142,7 +144,7 @@ class State:
 
     The features of each node are those of section 3: its run time, the bytes that it makes, its
     device now, whether it is the current one, whether it has been visited. Run time and bytes are
-    divided by their largest values, which the paper does not say.
+    divided by their largest values, as in the released code; the paper does not say how.
     """
 
     def __init__(self, graph: MergedGroups, devices: Ints, known: int) -> None:
@@ -213,7 +215,7 @@ class Policy:
         """Divide the logits until the mean entropy is so much of the largest; return by what.
 
         The mean is over the groups of a visit that takes the likeliest device each time, from
-        ``devices``, int[groups]. The first episode will take them, too.
+        ``devices``, int[groups]. The first episode will take the likeliest devices, too.
         """
         self.begins_likeliest = True
         divisor = softening(self._likeliest(devices)[1], share)

@@ -163,6 +163,7 @@ def signature():
         == str(tf.nest.map_structure(type, expected)),
     }
     numbers = {"scale": 3.0, "bias": 0.25}
+    told["python value first"] = python_value_first()
     for name, call in {
         "missing": lambda: placed({"a": a, "b": [b]}),
         "structure of pair": lambda: placed({"a": a, "b": [b, b]}, **numbers),
@@ -172,6 +173,15 @@ def signature():
     }.items():
         told[name] = message(call)
     return told
+
+
+def python_value_first():
+    """A Python value that was captured comes before a tensor: both are given, in their order."""
+    step = tf.function(lambda double, x: 2.0 * x if double else x)
+    concrete = step.get_concrete_function(True, tf.TensorSpec([2]))
+    placed = suite.apply(concrete, spread(concrete, ["cpu:0", "cpu:1"]))
+    other = message(lambda: placed(False, np.ones(2)))
+    return placed(True, np.ones(2, np.float32)).numpy().tolist(), other
 
 
 def variables():
@@ -218,6 +228,14 @@ def refused():
         w.assign_add(tf.ones([4]))
         return tf.reduce_sum(w)
 
+    @tf.function(input_signature=[])
+    def changing():
+        now = tf.compat.v1.get_default_graph().capture_call_time_value(
+            lambda: tf.constant(1.0), tf.TensorSpec([])
+        )
+        return w.assign_add(now * tf.ones([4]))
+
+    elsewhere = dict.fromkeys(spread(changing, ["cpu:0"]), "cpu:1")
     good = spread(update, ["cpu:0"])
     without = {op: name for op, name in good.items() if op != "w"}
     calls = {
@@ -228,9 +246,10 @@ def refused():
         "no name": lambda: suite.apply(update, dict.fromkeys(good, "fast one")),
         "split": lambda: suite.apply(update, good | {"w": "cpu:1"}),
         "wrong map": lambda: suite.apply(update, good, {"gpu:1": "CPU:1"}),
+        "changing": lambda: suite.apply(changing, elsewhere),
         "no file": lambda: suite.apply(update, "nowhere.json"),
     }
-    told = {name: message(call) for name, call in calls.items()}
+    told = {name: message(call) for name, call in calls.items()} | {"stayed": w.device}
     placed = suite.apply(update, dict.fromkeys(good, "gpu:0"), {"gpu:0": "CPU:1"})
     return told | {"mapped": float(placed()), "device": w.device}
 

@@ -22,6 +22,7 @@ def record(
     seed: int = 0,
     *,
     grid: str = "quick",
+    machine: str = "k40",
     **more: Any,
 ) -> dict[str, Any]:
     """A record of one cell; ``more`` overrides its fields."""
@@ -30,7 +31,7 @@ def record(
         "format": "placebench-record-1",
         "cell": {
             "grid": grid,
-            "machine": "k40",
+            "machine": machine,
             "gpus": GPUS[task],
             "task": task,
             "placer": placer,

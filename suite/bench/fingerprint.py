@@ -43,11 +43,17 @@ def fingerprint(job: Job) -> str:
     policy = policy_path(placer)
     if policy is not None:
         settings["policy"] = PolicyFile.load(policy).digest
-    if job.judge is not None:
-        settings["judge"] = [asdict(job.judge), recorded_spread(job)]
+    judge = judging_of(job)
+    if judge is not None:
+        settings["judge"] = judge
     if job.measure_top is not None:
         settings["measure_top"] = asdict(job.measure_top)
     return digest([json.dumps(settings, sort_keys=True)])
+
+
+def judging_of(job: Job) -> list[Any] | None:
+    """What decides how a job's search is judged, fit for JSON; None where nothing was asked."""
+    return None if job.judge is None else [asdict(job.judge), recorded_spread(job)]
 
 
 def recorded_spread(job: Job) -> str:

@@ -28,7 +28,9 @@ from suite.search.placer import Placer
 from suite.search.registry import make_placer, placers
 
 UNCOUNTED = (
-    "suite.core",  # graph and machine are in the fingerprint, with all that costs come from
+    # Graph and machine are in the fingerprint, and `placebench verify` finds where costs give other
+    # times.
+    "suite.core",
     "suite.simulator",  # what a simulation gives has a version, which is in the fingerprint too
     "suite.capture",  # captured graphs are in the fingerprint
     "suite.bench",  # grids, records and processes decide nothing about an answer

@@ -22,7 +22,8 @@ def rebound(results: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _has_bound(record: Record) -> bool:
-    owed = is_bounded(str(record.get("semantics"))) and "lower_bound" in record
+    simulated = record.get("simulated", {}).get("semantics", record.get("semantics"))
+    owed = is_bounded(str(simulated)) and "lower_bound" in record
     return owed or record.get("lower_bound") is not None
 
 

@@ -117,6 +117,12 @@ def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | N
     return (None, "failed") if record["status"] in ("error", "timeout") else (record, "")
 
 
+def ended_by_clock(record: Record) -> bool:
+    """Whether a limit in seconds, of the grid or among its parameters, may have ended a search."""
+    limits = (record.get("budget") or {}, record.get("parameters") or {})
+    return any(limit.get("seconds") for limit in limits)
+
+
 def keep(record: Record, code: str, path: Path) -> Record:
     """Mark a record that is kept although it was made by other code than ``code``, today's.
 

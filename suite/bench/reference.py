@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from suite.bench.record import RECORDS, Record, read_record
+from suite.bench.record import RECORDS, Record, ended_by_clock, read_record
 from suite.core.errors import InputError
 
 _RESULT = ("status", "step_time", "placement_hash", "evaluations", "peak_memory", "busy", "moved")
@@ -99,10 +99,10 @@ def _records(results: Path) -> dict[str, Record]:
 
 def _by_the_clock(mine: Record, theirs: Record) -> bool:
     """Whether both have a step time that depends on how fast the host is."""
-    limits = [record.get("budget", {}).get("seconds") for record in (mine, theirs)]
-    measured = [record.get("backend") for record in (mine, theirs)]
-    both = all(record.get("step_time") for record in (mine, theirs))
-    return both and (any(limits) or any(name not in (None, "simulator") for name in measured))
+    pair = (mine, theirs)
+    measured = any(record.get("backend") not in (None, "simulator") for record in pair)
+    both = all(record.get("step_time") for record in pair)
+    return both and (measured or any(ended_by_clock(record) for record in pair))
 
 
 def _ratio(mine: Record, theirs: Record, field: str) -> float | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.bench.ask import ask
 from suite.bench.cell import SIMULATOR
 from suite.bench.fingerprint import fingerprint
 from suite.bench.load_problem import problem_of
@@ -22,12 +23,12 @@ from suite.bench.recorded import each_record, has_placement, recorded_job
 from suite.bench.run_cell import search_of
 from suite.bench.verify import difference
 from suite.core.arrays import Ints
-from suite.core.errors import BudgetExhausted, Unsupported
+from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.scores import Scores
 from suite.formats.json_file import write_json
 from suite.search.placer import Placer, Search
-from suite.search.registry import make_placer
+from suite.search.registry import failure, make_placer
 from suite.search.subprocess_call import NativeCrash
 
 STAMPED = "stamped"
@@ -108,13 +109,14 @@ class _Beginning(Search):
 def _run(placer: Placer, search: _Beginning) -> tuple[bool, Placement | str]:
     """Whether the placer ended by itself; its placement, or why it gave none."""
     try:
-        return True, placer.place(search.problem, search)
+        return True, ask(placer, search.problem, search)
     except _Enough:
         return False, ""
     except Unsupported as reason:
         return True, str(reason)
-    except (BudgetExhausted, NativeCrash) as error:
-        return True, f"it fails now: {error}"
+    except Exception as error:
+        told = (BudgetExhausted, NativeCrash, InputError)
+        return True, f"it fails now: {error if isinstance(error, told) else failure(error)}"
 
 
 def _disagreement(

@@ -59,8 +59,11 @@ def run(
         placer: Placer = make_placer(job.placer, job.parameters)
         record["parameters"] = asdict(placer)  # type: ignore[call-overload]
         simulators(problem)  # a problem that the simulator cannot count is no placement's fault
-        blame = "invalid"
-        placement, cost, best = _placed(job, problem, placer, journal or Journal(), saved)
+        journal = journal or Journal()
+        search = search_of(job, problem, journal, saved)
+        # What stops real runs may be the host: then the cell is to be tried again.
+        blame = "error" if isinstance(job.judge, RealRuns) else "invalid"
+        placement, cost, best = _placed(job, problem, placer, search, saved)
         blame = "error"
         if best is not None:
             from suite.bench.measured import fastest
@@ -102,21 +105,22 @@ def _verdict(job: Job, problem: Problem, placement: Placement, simulated: Record
 
 
 def _placed(
-    job: Job, problem: Problem, placer: Placer, journal: Journal, saved: Checkpoint | None
+    job: Job, problem: Problem, placer: Placer, search: Search, saved: Checkpoint | None
 ) -> tuple[Placement, Record, BestAnswers | None]:
     """Let the placer answer; return its placement, what that cost and what else was found.
 
     A placer that fails after it took up a checkpoint starts once more without: were the checkpoint
-    at fault, the cell would fail for ever.
+    at fault, the cell would fail for ever. It is kept where the host has failed: a full disk, say.
     """
-    search = search_of(job, problem, journal, saved)
+    journal = search.journal
     try:
         try:
             placement = ask(placer, problem, search)
-        except (Unsupported, BudgetExhausted):
+        except (Unsupported, BudgetExhausted, OSError, MemoryError):
             raise
         except Exception as error:
-            if saved is None or not saved.taken_up:
+            hosts = isinstance(error, InputError) and isinstance(job.judge, RealRuns)
+            if hosts or saved is None or not saved.taken_up:
                 raise
             saved.remove()
             why = failure(error)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.bench.cell import Job
-from suite.bench.fingerprint import chosen
+from suite.bench.fingerprint import chosen, judging_of
 from suite.bench.grid import Grid, one_each
 from suite.bench.load_problem import problem_of
 from suite.bench.made_by import code_of_modules, placer_modules
@@ -130,6 +130,7 @@ def _identity(subjects: Sequence[_Subject]) -> str:
             "semantics": [one.job.semantics, SEMANTICS_VERSION],
             "evaluations": one.job.max_evaluations,
             "seconds": one.job.max_seconds,
+            **({} if (judge := judging_of(one.job)) is None else {"judge": judge}),
         }
         for one in subjects
     ]

@@ -72,7 +72,7 @@ def load_graph(name: str) -> OpGraph:
     """
     task(name)
     path = graph_path(name)
-    if path.exists():
+    if not missing([name]):
         try:
             return load_graph_file(path)
         except InputError as error:
@@ -83,7 +83,11 @@ def load_graph(name: str) -> OpGraph:
 
 def missing(names: Iterable[str]) -> list[str]:
     """The tasks that have not been captured yet."""
-    return [name for name in dict.fromkeys(names) if not graph_path(name).exists()]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if not graph_path(name).exists() or not (of_openvino(name) or graph_def_path(name).exists())
+    ]
 
 
 def capture_all(names: Iterable[str], workers: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,12 @@ def _variable(node: tf.compat.v1.NodeDef, handle: tf.Tensor, name: str) -> None:
 
 
 def _free_name(name: str, nodes: Mapping[str, object]) -> str:
-    """Return ``name``, or with the first free number appended."""
+    """Return ``name`` as an operation may be called, or with the first free number appended.
+
+    Variables and layers may have names of any characters, operations may not.
+    """
+    name = re.sub(r"[^A-Za-z0-9_.\\/>-]|^[^A-Za-z0-9.]", "_", name)
+    name = name if name[:1] != "_" else f"variable{name}"
     candidate, number = name, 0
     while candidate in nodes:
         number += 1

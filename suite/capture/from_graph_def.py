@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
 _LOOPS = ("Enter", "RefEnter", "NextIteration", "RefNextIteration")
+_BRANCHES = ("Switch", "RefSwitch", "Merge", "RefMerge")
 _SOURCES = ("Placeholder", "Const", "VarHandleOp", "VariableV2", "ReadVariableOp")
 """Operations that are no part of a step unless something reads them."""
 _ASIDE = r"(.*/)?(init(_\d+)?|init_all_\w+|Assign(_\d+)?|VarIsInitializedOp)|(.*/)?save(_\d+)?/.*"
@@ -69,7 +70,12 @@ def _complete(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
     options.check_names([node.name for node in placeholders])
     said = []
     for node in placeholders:
-        known = tf.TensorShape(node.attr["shape"].shape)
+        # TensorFlow's default where a file leaves it out, not the scalar of an empty message. Up to
+        # producer 21 an empty shape says the same.
+        said_nothing = "shape" not in node.attr or (
+            graph_def.versions.producer <= 21 and not node.attr["shape"].shape.dim
+        )
+        known = tf.TensorShape(None if said_nothing else node.attr["shape"].shape)
         shape = options.shape(node.name, None if known.rank is None else known.as_list())
         options.dtype(node.name, tf.as_dtype(node.attr["dtype"].type).name)
         node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
@@ -78,6 +84,11 @@ def _complete(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
         node.device = ""
         if node.op in _LOOPS:
             raise InputError(f"{node.name!r} is part of a loop; unroll it")
+        if node.op in _BRANCHES:
+            raise InputError(
+                f"{node.name!r} is part of a branch, of which a step runs one side; build the graph"
+                " for the side that trains"
+            )
         if "_output_shapes" in node.attr:
             del node.attr["_output_shapes"]
         if node.op == "PlaceholderWithDefault":

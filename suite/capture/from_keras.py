@@ -213,10 +213,11 @@ def _fitting(
 ) -> keras.optimizers.Optimizer:
     """The model's own optimizer, with its state; a fresh one where it is of other variables.
 
-    One that was loaded may be tied to variables that loading has replaced.
+    One that was loaded may be tied to variables that loading has replaced. Some of its own may have
+    been frozen since.
     """
     tied = {id(variable) for variable in getattr(optimizer, "_trainable_variables", ())}
-    if not optimizer.built or tied == {id(v) for v in network.trainable_variables}:
+    if not optimizer.built or tied >= {id(v) for v in network.trainable_variables}:
         return optimizer
     return type(optimizer).from_config(optimizer.get_config())
 
@@ -289,7 +290,9 @@ def _training_step(
         with tf.GradientTape() as tape:
             predictions = inputs.call(tensors[:count])
             value = loss(inputs.packed(tensors[:count]), tensors[count:], predictions)
-        optimizer.apply(tape.gradient(value, variables), variables)
+            # As Keras does: the optimizer divides the gradients by its loss_scale_factor.
+            scaled = optimizer.scale_loss(value)
+        optimizer.apply(tape.gradient(scaled, variables), variables)
         return value
 
     return tf.function(step, autograph=False)

@@ -63,7 +63,7 @@ def _import(module: str) -> ModuleType:
 def _attribute(found: object, module: str, path: str) -> object:
     for name in path.split("."):
         if not hasattr(found, name):
-            known = sorted(n for n in vars(found) if not n.startswith("_")) if path else []
+            known = sorted(n for n in dir(found) if not n.startswith("_"))
             close = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
             raise InputError(f"module {module} has no {name!r}; {hint}")
@@ -117,6 +117,11 @@ def capture_step(target: str, found: object, options: Options) -> Program:
         return capture_function(found, target)
     if hasattr(found, "get_concrete_function"):
         return capture_function(_traced(target, found, _no_inputs(target, found)), target)
+    if isinstance(found, tuple | list) and found and isinstance(found[0], keras.Model):
+        raise InputError(
+            f"{target} gives a Keras model and its inputs: of what, its training or its prediction?"
+            " Return the model for a training step, or (tf.function(model.call), [...])"
+        )
     if isinstance(found, tuple | list) and len(found) == 2 and callable(found[0]):
         step = found[0] if hasattr(found[0], "get_concrete_function") else tf.function(found[0])
         return capture_function(_traced(target, step, _inputs(target, found[1])), target)

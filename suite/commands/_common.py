@@ -86,10 +86,10 @@ def _whole(text: str, least: int) -> int:
 
 def new_file(text: str) -> Path:
     """Read a path that a file can be written to, before anything is computed for it."""
-    from suite.formats.atomic import file_to_write
+    from suite.formats.atomic import check_can_be_made, file_to_write
 
     try:
-        file_to_write(Path(text))
+        check_can_be_made(file_to_write(Path(text)))
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return Path(text)

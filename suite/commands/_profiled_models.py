@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -77,7 +78,18 @@ def time_models(
         seconds = {machine.devices[d].kind: best[name, d].seconds for d in devices}
         spreads = {machine.devices[d].kind: op_spread(found[name, d]) for d in devices}
         write_op_times(graph, seconds, folder, kept, spreads)
+    forget_others(folder, [kept for _, _, kept in models.values()])
     return {name: {d: best[name, d].seconds for d in devices} for name in models}
+
+
+def forget_others(folder: Path, kept: Collection[str]) -> None:
+    """Remove times that an earlier profile of this name took: they are not of these figures."""
+    earlier = sorted(path for path in folder.glob("*.npz") if path.stem not in kept)
+    for path in earlier:
+        path.unlink()
+    if earlier:
+        names = ", ".join(path.stem for path in earlier)
+        print(f"removed times of an earlier profile of this name: {names}", flush=True)
 
 
 def cut_models(

@@ -51,12 +51,13 @@ def find(
     from suite.bench.cell import RealRuns
     from suite.bench.judge import robust_judge
     from suite.execution.real_judge import RealJudge
+    from suite.formats.measured_costs import times_name
     from suite.simulator.judges import own_semantics
 
     semantics = own_semantics(problem.machine).name
     judge: Judge = simulator
     if judging is not None and not isinstance(judging, RealRuns):
-        names = machine_name(arguments), loaded.task
+        names = machine_name(arguments), times_name(loaded.graph, loaded.task)
         judge = robust_judge(problem, *names, judging, semantics)
     for_real = isinstance(judging, RealRuns) or top is not None
     # Opened before the search: a host that is not the machine is to be told before the hours.

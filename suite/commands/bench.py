@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         workers = 1
     outlets = Outlets(arguments.output, arguments.tensorboard, arguments.checkpoint)
     with locked(arguments.output) as lock, _runner(arguments, outlets, workers, lock) as runs:
-        remove_parts(arguments.output)
+        remove_parts(arguments.output, below=True)
         statuses = _run(grid.name, jobs, workers, arguments, outlets, *runs)
     return 1 if statuses["error"] or statuses["timeout"] else 0
 

@@ -87,13 +87,15 @@ def _run(arguments: argparse.Namespace, timing: Timing, folder: Path) -> int:
     from suite.execution.backends import make_backend
     from suite.execution.steps import step_of
     from suite.formats.interchange import read_placement
+    from suite.simulator.judges import own_semantics
     from suite.simulator.timeline import timeline
 
     backend = backend_of(arguments, problem.machine, otherwise="session")
     placement = read_placement(arguments.placement, problem)
     step = step_of(loaded, backend, arguments.model, options_of(arguments), arguments.seed)
     COMPILE_TIME.announce(FIRST_USE)
-    line = timeline(problem, placement.devices).copies()
+    rules = own_semantics(problem.machine)
+    line = timeline(problem, placement.devices, semantics=rules).copies()
     _tell(f"starting backend {backend}: {', '.join(d.name for d in problem.machine.devices)}")
     cluster = arguments.cluster
     with make_backend(backend, problem.machine, cluster, expose=arguments.expose) as running:

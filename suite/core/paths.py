@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from suite.core.errors import InputError
+
 SUITE = Path(__file__).parents[1]
 """The folder of the package ``suite``."""
 ROOT = SUITE.parent
@@ -20,6 +22,14 @@ def published_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """``$PLACEBENCH_CACHE``, else ``~/.cache/placebench``; there may be no home for the first."""
+    """``$PLACEBENCH_CACHE``, else ``~/.cache/placebench``; InputError where there is no home."""
     named = os.environ.get("PLACEBENCH_CACHE")
-    return Path(named) if named else Path.home() / ".cache" / "placebench"
+    if named:
+        return Path(named)
+    try:
+        return Path.home() / ".cache" / "placebench"
+    except RuntimeError:
+        raise InputError(
+            "this user has no home folder to keep captured graphs in; name a folder in the"
+            " environment variable PLACEBENCH_CACHE"
+        ) from None

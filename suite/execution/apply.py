@@ -7,9 +7,10 @@ from pathlib import Path
 
 from suite.capture.from_function import Program
 from suite.core.errors import InputError
+from suite.core.graph import OpGraph
 from suite.execution.arguments import Arguments, packed
 from suite.execution.devices import names_here
-from suite.execution.placed_function import placed_function
+from suite.execution.placed_function import check_placeable, placed_function
 from suite.execution.variables import check_movable, move
 
 
@@ -24,6 +25,8 @@ class PlacedStep:
         """The variables that the step reads or changes: the user's own objects."""
         self.__signature__ = arguments.signature
         self._arguments, self._program = arguments, program
+        # Before anything moves: what cannot be applied leaves the variables where they are.
+        check_placeable(program)
         for name, variable in program.variables.items():
             check_movable(name, variable)
         move((variable, devices[name]) for name, variable in program.variables.items())
@@ -109,7 +112,7 @@ def apply(
     traced = step[0] if isinstance(step, tuple | list) and step else step
     name = str(getattr(traced, "__name__", None) or getattr(traced, "name", None) or "the step")
     program = capture_step(name, step, Options(batch, inputs or {}, types or {}))
-    names = _names(placement)
+    names = _names(placement, program.graph)
     _check(program, names)
     there = names_here(names.values(), devices)
     full = {op: there[device] for op, device in names.items()}
@@ -117,13 +120,13 @@ def apply(
     return PlacedStep(program, full, Arguments(program.function, python))
 
 
-def _names(placement: str | Path | Mapping[str, str]) -> dict[str, str]:
+def _names(placement: str | Path | Mapping[str, str], graph: OpGraph) -> dict[str, str]:
     """Operation -> device name."""
     from suite.formats.interchange import read_placement_names
 
     if isinstance(placement, Mapping):
         return dict(placement)
-    return read_placement_names(Path(placement))
+    return read_placement_names(Path(placement), graph)
 
 
 def _check(program: Program, names: Mapping[str, str]) -> None:

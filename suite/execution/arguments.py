@@ -59,15 +59,18 @@ def _with_defaults(
     specs: Mapping[str, object],
     defaults: Mapping[str, inspect.Parameter],
 ) -> Iterator[inspect.Parameter]:
-    open_before = False
+    found: dict[str, object] = {}
     for parameter in parameters:
         own = defaults.get(parameter.name)
-        default = parameter.empty if own is None else own.default
+        found[parameter.name] = parameter.empty if own is None else own.default
         if not _has_tensors(specs[parameter.name]):
-            default = specs[parameter.name]
-        # Without a default once, none of those behind it can have one, unless named.
-        if parameter.kind is not parameter.KEYWORD_ONLY:
-            default = default if not open_before else parameter.empty
+            found[parameter.name] = specs[parameter.name]
+    by_name = [p.kind is p.KEYWORD_ONLY for p in parameters]
+    needed = [i for i, p in enumerate(parameters) if found[p.name] is p.empty and not by_name[i]]
+    for i, parameter in enumerate(parameters):
+        # Before one without a default, none can have one, unless it is given by name alone.
+        before = not by_name[i] and i < max(needed, default=-1)
+        default = parameter.empty if before else found[parameter.name]
         yield inspect.Parameter(parameter.name, parameter.kind, default=default)
 
 

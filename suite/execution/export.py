@@ -24,6 +24,7 @@ from suite.execution.arguments import Arguments, packed
 from suite.execution.devices import names_on
 from suite.execution.placed import read_graph_def
 from suite.execution.placed_function import placed_function
+from suite.formats.atomic import check_can_be_made
 from suite.formats.interchange import read_placement
 from suite.formats.machine_toml import load_machine
 
@@ -108,11 +109,16 @@ def _put_variables(path: Path, devices: Sequence[str]) -> None:
 def _new_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes ``folder``, which must not be there or be empty."""
     check_free(folder)
-    temporary = folder.parent / f".part-{os.getpid()}-{folder.name}"
+    there = folder.exists()
+    temporary = (folder if there else folder.parent) / f".part-{os.getpid()}-{folder.name}"
     temporary.mkdir(parents=True)
     try:
         yield temporary
-        temporary.replace(folder)
+        if there:  # perhaps mounted, or in a folder that is not ours: it stays what it is
+            for part in temporary.iterdir():
+                part.replace(folder / part.name)
+        else:
+            temporary.replace(folder)
     finally:
         if temporary.exists():
             shutil.rmtree(temporary)
@@ -122,9 +128,7 @@ def check_free(folder: Path) -> None:
     """Raise InputError where something would be overwritten, or no folder can be made."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is there and not empty; name another folder, or remove it")
-    above = next(path for path in folder.absolute().parents if path.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"cannot make {folder} in {above}; name another folder")
+    check_can_be_made(folder / GRAPH_DEF)
 
 
 def export_live(request: object) -> dict[str, str]:

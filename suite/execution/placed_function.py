@@ -26,19 +26,12 @@ def placed_function(program: Program, devices: Mapping[str, str]) -> ConcreteFun
     """
     import tensorflow as tf
 
+    check_placeable(program)
     function = program.function
-    count = len(function.inputs) - len(function.captured_inputs)
-    if count + len(function.graph.captures) != len(function.inputs):
-        raise InputError(
-            "the step captures values that change from call to call; pass them as arguments"
-        )
-    for node in program.captured.graph_def.node:
-        if node.op == "VarHandleOp" and node.name not in program.variables:
-            raise InputError(f"TensorFlow does not say which variable is behind {node.name!r}")
+    count = _count(function)
     arguments = {tensor.op.name: i for i, tensor in enumerate(function.inputs[:count])}
     graph_def = _body(program.captured.graph_def, arguments, devices)
     outputs = [tensor.name for tensor in function.outputs]
-    _check_outputs(outputs, graph_def)
     read = {name.lstrip("^").split(":")[0] for node in graph_def.node for name in node.input}
 
     def step(*tensors: tf.Tensor) -> Sequence[tf.Tensor]:
@@ -56,6 +49,31 @@ def placed_function(program: Program, devices: Mapping[str, str]) -> ConcreteFun
 
     specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in function.inputs[:count]]
     return tf.compat.v1.wrap_function(step, specs)
+
+
+def check_placeable(program: Program) -> None:
+    """Raise InputError for what a program takes or returns that its graph has lost."""
+    function = program.function
+    if _count(function) + len(function.graph.captures) != len(function.inputs):
+        raise InputError(
+            "the step captures values that change from call to call; pass them as arguments"
+        )
+    nodes = program.captured.graph_def.node
+    for node in nodes:
+        if node.op == "VarHandleOp" and node.name not in program.variables:
+            raise InputError(f"TensorFlow does not say which variable is behind {node.name!r}")
+    computed = {node.name for node in nodes if node.op != "VarHandleOp"}
+    for tensor in function.outputs:
+        if tensor.op.name not in computed:
+            raise InputError(
+                f"the step returns {tensor.name!r} straight out of a function that it calls; return"
+                " tf.identity of it"
+            )
+
+
+def _count(function: ConcreteFunction) -> int:
+    """How many of the inputs are arguments."""
+    return len(function.inputs) - len(function.captured_inputs)
 
 
 def _body(
@@ -80,13 +98,3 @@ def _body(
             new.attr["T"].type = node.attr["dtype"].type
             new.input.append(f"{_ARGUMENT}_{arguments[node.name]}")
     return graph_def
-
-
-def _check_outputs(outputs: Sequence[str], graph_def: tf.compat.v1.GraphDef) -> None:
-    there = {node.name for node in graph_def.node}
-    for name in outputs:
-        if name.split(":")[0] not in there:
-            raise InputError(
-                f"the step returns {name!r} straight out of a function that it calls; return"
-                " tf.identity of it"
-            )

@@ -57,6 +57,13 @@ def file_to_write(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def check_can_be_made(path: Path) -> None:
+    """Raise InputError where no file or folder of this name can be made, nor the folders above."""
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"cannot make {path} in {above}; name another")
+
+
 def _to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -65,10 +72,10 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def remove_parts(folder: Path) -> None:
-    """Delete the temporary files below ``folder`` whose process is gone."""
-    for path in folder.rglob(".part-*"):
+def remove_parts(folder: Path, below: bool = False) -> None:
+    """Delete the temporary files in ``folder``, and ``below``, whose process is gone."""
+    for path in folder.rglob(".part-*") if below else folder.glob(".part-*"):
         owner = _PART.fullmatch(path.name)
-        if owner is None or not is_running(int(owner[1])):
+        if owner is not None and path.is_file() and not is_running(int(owner[1])):
             with suppress(FileNotFoundError):
                 path.unlink()

@@ -54,27 +54,31 @@ def read_placement(path: Path, problem: Problem) -> Placement:
     """
     if path.suffix == ".npz":
         return load_placement(path, problem)
-    data = _placement_data(path)
-    then, now = data.get("tensor_bytes"), _tensor_bytes(problem)
-    if then not in (None, now):
-        warnings.warn(
-            f"{path} was made where tensors have {then:,} bytes in all; here they have {now:,}:"
-            " were --batch or --input others?",
-            stacklevel=2,
-        )
+    names = read_placement_names(path, problem.graph)
     try:
-        return Placement.of_names(problem, data["devices"])
+        return Placement.of_names(problem, names)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _tensor_bytes(problem: Problem) -> int:
-    return int(problem.graph.tensor_bytes.sum())
+def _tensor_bytes(graph: OpGraph) -> int:
+    return int(graph.tensor_bytes.sum())
 
 
-def read_placement_names(path: Path) -> dict[str, str]:
-    """Read a placement as operation name -> device name, whatever graph and machine it is for."""
-    devices: dict[str, str] = _placement_data(path)["devices"]
+def read_placement_names(path: Path, graph: OpGraph) -> dict[str, str]:
+    """Read a placement as operation name -> device name, without looking whether it fits.
+
+    Warns where it was made for tensors of other sizes than those of ``graph``, as of another batch.
+    """
+    data = _placement_data(path)
+    then, now = data.get("tensor_bytes"), _tensor_bytes(graph)
+    if then not in (None, now):
+        warnings.warn(
+            f"{path} was made where tensors have {then:,} bytes in all; here they have {now:,}:"
+            " was the batch, or an input, another?",
+            stacklevel=3,
+        )
+    devices: dict[str, str] = data["devices"]
     return devices
 
 
@@ -99,7 +103,7 @@ def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
         "format": PLACEMENT,
         "graph": problem.graph.name,
         "machine": problem.machine.name,
-        "tensor_bytes": _tensor_bytes(problem),
+        "tensor_bytes": _tensor_bytes(problem.graph),
         "devices": placement.names(problem),
     }
     write_json_lines(data, path)

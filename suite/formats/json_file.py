@@ -14,7 +14,7 @@ from suite.formats.atomic import atomic
 def read_json(path: Path, expected: str) -> dict[str, Any]:
     """Read a JSON object whose ``format`` is ``expected``; InputError names file and trouble."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
     except UnicodeDecodeError:

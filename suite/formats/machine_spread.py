@@ -31,7 +31,7 @@ def load_spread(name_or_path: str | Path, task: str | None) -> Spread:
     older profiles do not.
     """
     path, machine = machine_path(name_or_path), load_machine(name_or_path)
-    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     devices = {
         str(one["name"]): _share(one, f"{path}: device {one['name']}")
         for entry in table["device"]

@@ -64,7 +64,7 @@ def machine_origin(name_or_path: str | Path) -> dict[str, str]:
 
 def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError:
         known = ", ".join(known_machines())
         raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suite.bench.cell import Cell
-from suite.bench.record import Record
+from suite.bench.record import Record, ended_by_clock
 from suite.gate.runs import Runs
 from suite.gate.verdict import EXACT, LEARNED, MEASURED
 
@@ -22,9 +22,8 @@ def kind_of(record: Record) -> str:
     """
     if record.get("backend") not in SIMULATED:
         return MEASURED
-    limits = (record.get("budget") or {}, record.get("parameters") or {})
-    timed = any(limit.get("seconds") for limit in limits)
-    return LEARNED if timed or "updates" in (record.get("planner") or {}) else EXACT
+    learnt = "updates" in (record.get("planner") or {})
+    return LEARNED if learnt or ended_by_clock(record) else EXACT
 
 
 def groups(base: Runs, head: Runs) -> dict[tuple[str, str], list[Cell]]:

@@ -64,12 +64,12 @@ def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
     Every other round begins with the other side: the second of two runs may be the faster one, or
     the slower, whichever code it runs.
 
-    InputError when a results folder is not empty, since records of another run would be kept, and
+    InputError when a results folder holds records, since those of another run would be kept, and
     when bench refuses its arguments.
     """
     for side in sides:
-        if any(side.results.glob(f"round*/{RECORDS}")):
-            raise InputError(f"{side.results} holds rounds already; remove it or name another")
+        if any(side.results.rglob(RECORDS)):
+            raise InputError(f"{side.results} holds records already; remove it or name another")
     for number in range(rounds):
         for side in sides if number % 2 == 0 else reversed(sides):
             _bench(side, bench, number)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import nan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from suite.bench.cell import Cell
 from suite.bench.record import RECORDS, cell_of, check_results, read_record
 from suite.core.paths import published_folder
 
@@ -56,6 +58,13 @@ def _row(path: Path, results: Path) -> dict[str, Any]:
     cell = vars(cell_of(record, path, results))
     known = {name: value for name, value in record.items() if name in FIELDS and value is not None}
     return {name: cell[name] for name in CELL} | FIELDS | known | {"path": str(path)}
+
+
+def of_cells(records: pd.DataFrame, cells: Iterable[Cell]) -> pd.DataFrame:
+    """Those rows of :func:`load_records` that are of ``cells``: a grid may run elsewhere, too."""
+    wanted = {tuple(vars(cell)[name] for name in CELL) for cell in cells}
+    found = zip(*(records[name] for name in CELL), strict=True)
+    return records[pd.Series([key in wanted for key in found], records.index, bool)]
 
 
 def load_published() -> pd.DataFrame:

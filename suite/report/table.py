@@ -49,7 +49,7 @@ class Section:
 
     def markdown(self) -> str:
         """The grid as a Markdown table whose columns also line up as plain text."""
-        lines = [self.header, *self.rows]
+        lines = [[cell.replace("|", "\\|") for cell in row] for row in (self.header, *self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
         text = [_line(line, widths) for line in lines]
         rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"

@@ -14,13 +14,15 @@ from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record, finished, write_record
 from suite.core.arrays import digest
 from suite.core.errors import Unsupported
+from suite.core.source_digest import reached
 from suite.tarnawski.evaluator import WrongClaim
-from suite.tarnawski.run import Answer
+from suite.tarnawski.run import Answer, algorithms
 from suite.tarnawski.workload import Question
 
 BACKEND = "workload"
 """Told apart from records of the simulator, which ``placebench verify`` simulates again."""
 MACHINE = "workload"
+ALGORITHMS, STARTS = "suite.tarnawski.algorithms", "suite.tarnawski.starts"
 
 
 def described(question: Question, answer: Answer) -> dict[str, Any]:
@@ -106,7 +108,12 @@ def _cell(name: str, question: Question) -> Cell:
 
 def answer_code(name: str) -> Record:
     """The field ``code`` of an algorithm's records."""
-    return code_of_modules(f"suite.tarnawski.algorithms.{name}", "suite.tarnawski.evaluator")
+    module = f"{ALGORITHMS}.{name}"
+    # What starts from the answers of others finds them by name, which no import shows.
+    others = (
+        [f"{ALGORITHMS}.{other}" for other in algorithms()] if STARTS in reached(module) else ()
+    )
+    return code_of_modules(module, "suite.tarnawski.evaluator", *others)
 
 
 def _outcome(answer: Answer | Unsupported | WrongClaim) -> dict[str, Any]:

@@ -111,6 +111,12 @@ def test_other_calls_are_refused(local, name, words):
     assert words in local["signature"][name]
 
 
+def test_a_python_value_before_a_tensor_is_given(local):
+    result, other = local["signature"]["python value first"]
+    assert result == [2.0, 2.0]
+    assert "'double' was captured as True, not False" in other
+
+
 def test_variables_move_and_stay_the_users_own(local):
     found = local["variables"]
     assert found["device"].endswith("CPU:2")
@@ -147,11 +153,16 @@ def test_a_second_placement_takes_the_variables_along(local):
         ("no name", "'fast one' is no name of TensorFlow's"),
         ("split", "must share a device but are on"),
         ("wrong map", "the placement has no device 'gpu:1'"),
+        ("changing", "values that change from call to call; pass them as arguments"),
         ("no file", "nowhere.json"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_name(local, name, words):
     assert words in local["refused"][name]
+
+
+def test_what_is_refused_moves_nothing(local):
+    assert local["refused"]["stayed"].endswith("CPU:0")
 
 
 def test_a_device_may_stand_for_another(local):

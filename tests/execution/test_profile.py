@@ -11,6 +11,7 @@ from six_ops import six_ops
 from small_steps import cpus, layers
 
 from suite.cli import main
+from suite.commands._profiled_models import forget_others
 from suite.core.costs import HOST_TYPES
 from suite.core.errors import InputError
 from suite.core.problem import Problem
@@ -366,6 +367,16 @@ def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch
     # A sum moves far fewer FLOP a byte than a product: no CPU is that badly balanced.
     assert device.peak_flops > device.memory_bandwidth / 12
     assert 0 < load_spread("mine", None).devices["cpu:0"] <= 1
+
+
+def test_times_of_an_earlier_profile_of_this_name_are_removed(tmp_path, capsys):
+    graph = six_ops().graph
+    for name in ("now", "before"):
+        write_op_times(graph, {"cpu": np.ones(6)}, tmp_path, name)
+    forget_others(tmp_path, ["now"])
+    assert [path.stem for path in tmp_path.iterdir()] == ["now"]
+    assert capsys.readouterr().out.endswith("earlier profile of this name: before\n")
+    forget_others(tmp_path / "none", [])
 
 
 def test_logical_cpus_of_a_session_are_refused_before_anything_is_measured(capfd):

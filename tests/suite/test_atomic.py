@@ -79,11 +79,15 @@ def test_what_killed_processes_left_is_removed(tmp_path):
         "    os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", killed, str(tmp_path)], check=False)
-    (tmp_path / ".part-older").touch()
-    assert len(list(tmp_path.rglob(".part-*"))) == 2
+    [left] = tmp_path.rglob(".part-*")
+    theirs = tmp_path / ".part-of-something-else", tmp_path / "deep" / f"{left.name}folder"
+    theirs[0].touch()
+    theirs[1].mkdir()
     with atomic(tmp_path / "deep/b") as ours:
         remove_parts(tmp_path)
-        assert list(tmp_path.rglob(".part-*")) == [ours]
+        assert left.exists()
+        remove_parts(tmp_path, below=True)
+        assert sorted(tmp_path.rglob(".part-*")) == sorted([ours, *theirs])
     assert (tmp_path / "deep/b").exists()
 
 

@@ -187,6 +187,15 @@ def test_a_hit_loads_no_tensorflow():
 
 
 @pytest.mark.usefixtures("cache")
+def test_a_graph_whose_graph_def_is_gone_is_captured_again():
+    definition = graph_def_path(TASK).read_bytes()
+    graph_def_path(TASK).unlink()
+    assert missing([TASK]) == [TASK]
+    load_graph(TASK)
+    assert graph_def_path(TASK).read_bytes() == definition
+
+
+@pytest.mark.usefixtures("cache")
 def test_a_damaged_entry_is_captured_again_with_a_warning():
     """The new capture, made by another process, is the same to the byte."""
     path = graph_path(TASK)

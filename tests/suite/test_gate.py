@@ -323,7 +323,7 @@ def test_two_checkouts_are_run_in_turn(slower_checkout, tmp_path):
 
     again = placebench("gate", *folders, *run)
     assert again.returncode == 2
-    assert "holds rounds already; remove it or name another" in again.stderr
+    assert "holds records already; remove it or name another" in again.stderr
 
 
 def test_bench_arguments_are_checked_by_bench(tmp_path):

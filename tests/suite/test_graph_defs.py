@@ -121,6 +121,33 @@ def test_a_loop_in_a_graph_def_is_refused(user_folder):
     assert "'Enter' is part of a loop; unroll it" in refused(from_graph_def.capture_file, "loop.pb")
 
 
+def test_a_branch_in_a_graph_def_is_refused(user_folder):
+    with tf.Graph().as_default() as graph:
+        switch = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
+        tf.raw_ops.Merge(inputs=[switch.output_false, switch.output_true], name="out")
+        (user_folder / "branch.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    said = refused(from_graph_def.capture_file, "branch.pb")
+    assert "'Switch' is part of a branch, of which a step runs one side" in said
+
+
+@pytest.mark.parametrize("how", ["left out", "a scalar of an old file"])
+def test_a_placeholder_that_says_no_shape_has_any(user_folder, how):
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+        tf.multiply(x, 2.0, name="y")
+    data = graph.as_graph_def()
+    if how == "left out":
+        [node] = [node for node in data.node if node.name == "x"]
+        del node.attr["shape"]
+    else:
+        data.versions.producer = 21
+    (user_folder / "net.pb").write_bytes(data.SerializeToString())
+    capture = from_graph_def.capture_file
+    assert "input 'x' has an unknown shape; give it whole" in refused(capture, "net.pb")
+    captured = capture("net.pb", Options(inputs={"x": (3, 5)}))
+    assert captured.graph.tensor_bytes.max() == 3 * 5 * 4
+
+
 def test_a_corrupt_file_ends_with_exit_code_2(user_folder, capsys):
     (user_folder / "net.pb").write_bytes(b"\x0a\xff\xff")
     assert main(["place", "net.pb", "--machine", "k40", "--placer", "gpu_only"]) == 2

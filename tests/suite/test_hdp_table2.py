@@ -144,9 +144,12 @@ def test_groups_in_use_are_shown_of_those_offered(results):
         write(results, learned("nmt_8", "hdp", 1.0, seed, planner=facts))
     cells = row(results, GROUPS, "NMT (8-layer)")
     assert cells["Hierarchical Planner"] == "6 [4-9] of 256"
-    course = {"groups": 48, "groups_used": 12, "groups_used_history": [[1, 47], [250, 10]]}
+    course = {"groups": 48, "groups_used": 12, "groups_used_history": [[50, 47], [250, 10]]}
     write(results, learned("nmt_8", "hdp_tuned", 1.0, planner=course))
-    assert row(results, GROUPS, "NMT (8-layer)")["HDP, tuned"] == "12 of 48 (47 to 10)"
+    assert (
+        row(results, GROUPS, "NMT (8-layer)")["HDP, tuned"]
+        == "12 of 48 (47 after 50, 10 after 250)"
+    )
 
 
 def test_a_crash_is_a_word_and_a_note(results):

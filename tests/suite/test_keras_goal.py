@@ -71,6 +71,33 @@ CASES = {
 }
 
 
+SCALED = {"optimizer": keras.optimizers.SGD(0.1, loss_scale_factor=64.0), "loss": "mse"}
+
+
+def test_a_loss_that_the_optimizer_scales_is_scaled():
+    ours = model(**SCALED)
+    before = ours.get_weights()
+    program = from_keras.capture_keras(ours, "net", Options())
+    program.function(tf.constant(X), tf.constant(Y))
+    theirs = model(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+    theirs.train_on_batch(X, Y)
+    for one, other, first in zip(ours.get_weights(), theirs.get_weights(), before, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+        assert np.abs(one - first).max() > 1e-3
+
+
+def test_weights_that_were_frozen_after_training_leave_the_optimizer_its_state():
+    network = model(optimizer=keras.optimizers.Adam(0.01), loss="mse")
+    network.train_on_batch(X, Y)
+    network.layers[1].trainable = False
+    program = from_keras.capture_keras(network, "net", Options())
+    frozen = [v.numpy() for v in network.layers[1].variables]
+    program.function(tf.constant(X), tf.constant(Y))
+    assert int(network.optimizer.iterations) == 2
+    for variable, value in zip(network.layers[1].variables, frozen, strict=True):
+        np.testing.assert_array_equal(variable, value)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_steps_train_as_keras_trains(case):
     how, said, data = CASES[case]

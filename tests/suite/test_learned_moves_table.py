@@ -7,6 +7,7 @@ from math import inf, isnan, nan
 import pytest
 from suite_records import record, write
 
+from suite.bench.grid import load_grid
 from suite.report.build import build_table
 from suite.report.until import median_until
 
@@ -14,7 +15,12 @@ from suite.report.until import median_until
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("results")
-    grid = {"grid": "learned_moves"}
+    [cell] = {
+        (job.cell.machine, job.cell.gpus)
+        for job in load_grid("learned_moves").jobs
+        if job.cell.task == "nmt_4"
+    }
+    grid = {"grid": "learned_moves", "machine": cell[0]}
     write(folder, record("nmt_4", "metis", 0.5, **grid))
     for seed, (annealed, learned) in enumerate([(0.4, 0.3), (0.42, 0.41), (0.44, 0.32)]):
         slow = [[1, 0.1, 0.6], [20 + seed, 0.2, 0.5], [900, 0.3, annealed]]

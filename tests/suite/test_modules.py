@@ -44,6 +44,10 @@ def network():
 unknown = tf.function(train)
 number = 3
 def needs(batch): pass
+odd = [tf.Variable(tf.ones([3]), name=name) for name in ("Größe 1", "Größe_1", "_x")]
+@tf.function(input_signature=[])
+def odd_names(): return tf.add_n([v.assign_add(tf.ones([3])) for v in odd])
+def model_and_inputs(): return network(), inputs
 def nothing(): pass
 def nonsense(): return {"a": 1}
 def numbers(): return train, [3]
@@ -131,6 +135,8 @@ def test_a_users_module_is_placed_and_simulated(folder, capsys):
         ("users_needy:step", "No module named 'not_installed_at_all' (users_needy.py:1)"),
         ("users_net:number", "users_net:number gives 3 (int); return a tf.function with"),
         ("users_net:nothing", "users_net:nothing gives None; return"),
+        ("users_net:model_and_inputs", "gives a Keras model and its inputs: of what"),
+        ("users_net:Builders.concrte", "no 'concrte'; did you mean 'concrete'?"),
         ("users_net:nonsense", "gives {'a': 1} (dict); return"),
         ("users_net:inputs", "gives a list (TensorSpec); return"),
         ("users_net:needs", "users_net:needs needs the argument 'batch'"),
@@ -160,6 +166,12 @@ def test_a_wrong_module_or_function_ends_with_exit_code_2(folder, target):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("placebench: error: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_variables_may_have_names_that_operations_cannot_have():
+    program = from_module.capture_target("users_net:odd_names", Options())
+    assert list(program.variables) == ["Gr__e_1", "Gr__e_1_1", "variable_x"]
 
 
 @pytest.mark.usefixtures("folder")

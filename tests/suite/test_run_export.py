@@ -19,6 +19,7 @@ from suite.core.problem import Problem
 from suite.execution.export import export_live
 from suite.formats.interchange import write_placement
 from suite.formats.machine_toml import load_machine
+from suite.simulator.semantics import HETERO
 
 SPEEDS = """
 kind = "cpu"
@@ -192,6 +193,19 @@ def test_a_profile_is_run_by_what_it_was_profiled_with(folder, capsys):
     assert json.loads(capsys.readouterr().out)["backend"] == "cluster"
     assert main([*run, "--backend", "session"]) == 0
     assert json.loads(capsys.readouterr().out)["backend"] == "session"
+
+
+def test_what_is_simulated_is_by_the_rules_of_the_machine(folder, capsys):
+    own = f'semantics = "{HETERO.name}"\n{MACHINE}'
+    (folder / "in_turn.toml").write_text(own)
+    ask = ["net.pb", "--machine", "in_turn.toml", "--placement", "frozen.json", "--json"]
+    assert main(["run", *ask, "--steps", "2", "--backend", "session"]) == 0
+    beside = json.loads(capsys.readouterr().out)
+    assert main(["simulate", *ask]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert beside["step_time"]["simulated"] == alone["step_time"]
+    assert main(["simulate", *ask[:2], "m.toml", *ask[3:]]) == 0
+    assert json.loads(capsys.readouterr().out)["step_time"] != alone["step_time"]
 
 
 RUN = ["run", "net.pb", "--machine", "m.toml", "--placement"]

@@ -86,15 +86,18 @@ def test_latency_ip_equals_brute_force(data):
 
 @SLOW
 @given(documents(), st.sampled_from(["throughput", "latency"]))
-def test_every_algorithm_gives_a_valid_answer_above_its_bound(data, objective):
+def test_every_algorithm_gives_a_valid_answer_and_none_beats_brute_force(data, objective):
+    """Valid: ``ask`` scores it again, apart from the algorithm, and refuses wrong claims.
+
+    For latency there may be more calls than brute force tries.
+    """
     workload = read(data)
-    best = {"throughput": value("ip", workload), "latency": 0.0}[objective]
+    best = brute(workload, objective, False) if objective == "throughput" else 0.0
     for name in sorted(set(algorithms()) - {"scotch", "expert", "ip", "ip_contiguous"}):
         try:
             answer = ask(name, Question(workload, objective))
         except Unsupported:
             continue
-        assert answer.bound <= answer.objective
         assert answer.status == "oom" or answer.objective >= best * (1 - 1e-6)
 
 

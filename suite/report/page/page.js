@@ -36,7 +36,8 @@ function stepRows() {
   }
   for (const [placer, values] of median) {
     values.sort((a, b) => a - b);
-    median.set(placer, values[Math.floor(values.length / 2)]);
+    const half = (values.length - 1) / 2;
+    median.set(placer, (values[Math.floor(half)] + values[Math.ceil(half)]) / 2);
   }
   const order = (placer) => median.get(placer) ?? Infinity;
   const beside = (placer, value) => {
@@ -114,8 +115,8 @@ function strips(drawing, lines, width, unit) {
 }
 
 function layerRows(drawing) {
-  return drawing.layers.flatMap(([layer, devices], order) => [...devices]
-    .map((digit, step) => ({ layer, step, order: -order, device: drawing.devices[parseInt(digit, 36)] }))
+  return drawing.layers.flatMap(([layer, devices], order) => devices
+    .map((number, step) => ({ layer, step, order: -order, device: drawing.devices[number] }))
     .filter((cell) => cell.device));
 }
 

@@ -18,8 +18,6 @@ from suite.report.unrolled import layer_name, unroll
 
 BINS = 100
 """Stretches of the graph, and of the time line, of equal length."""
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""A device's index as one character."""
 LEVELS = 10
 """A share is drawn in tenths."""
 PROBLEM = ("machine", "gpus", "task")
@@ -39,7 +37,8 @@ def placements(records: pd.DataFrame) -> tuple[dict[str, Value], dict[str, str]]
 
     A drawing holds ``bin`` (seconds), ``devices`` (names), ``busy`` and, where the graph is at
     hand, ``map``: a coded line of shares a device (:func:`coded`). Unrolled models have ``layers``
-    too: the index of the device that computes most, a line a layer and pass.
+    too: for each layer and pass a list of the indices of the devices that compute most, a step
+    each; None where none does.
     """
     found: dict[str, Value] = {}
     missing: dict[str, str] = {}
@@ -126,11 +125,11 @@ def _layers(problem: Problem, devices: Ints) -> Iterator[Value]:
     for seconds, suffix in zip(found.seconds, ("", ", backward"), strict=True):
         for layer, cells in zip(found.layers, seconds, strict=True):
             most = cells.argmax(axis=1)
-            text = "".join(
-                DIGITS[number[names[d]]] if cell.any() else "."
+            devices_of_steps = [
+                number[names[d]] if cell.any() else None
                 for d, cell in zip(most, cells, strict=True)
-            )
-            yield [layer_name(layer) + suffix, text]
+            ]
+            yield [layer_name(layer) + suffix, devices_of_steps]
 
 
 def coded(shares: NDArray[np.float64]) -> str:

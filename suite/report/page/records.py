@@ -13,6 +13,7 @@ from suite.bench.cell import SIMULATOR
 from suite.report import colocrl, hdp, post
 from suite.report.comparison import Comparison, Row
 from suite.report.world import World
+from suite.simulator.semantics import PLACEBENCH
 
 Value = str | int | float | bool | None | Sequence["Value"] | Mapping[str, "Value"]
 """What JSON can hold."""
@@ -128,8 +129,11 @@ def _colocrl(published: pd.DataFrame, where: World) -> pd.DataFrame:
 def _all_rows(records: pd.DataFrame) -> list[Value]:
     simulated = records[(records["backend"] == SIMULATOR) & ~records["utilisation"].map(_empty)]
     rows: list[Value] = []
-    for (machine, task, gpus), mine in simulated.groupby(["machine", "task", "gpus"]):
-        label = f"{task} on {machine}, {gpus} GPU{'s' * (gpus != 1)}"
+    # A bound holds for one semantics.
+    of_problem = simulated.groupby(["machine", "task", "gpus", "semantics"])
+    for (machine, task, gpus, semantics), mine in of_problem:
+        rules = "" if semantics == PLACEBENCH.name else f", {semantics}"
+        label = f"{task} on {machine}, {gpus} GPU{'s' * (gpus != 1)}{rules}"
         numbers: list[Value] = [int(number) for number in mine.index]
         bound = short(float(mine["lower_bound"].max()))
         rows.append({"label": label, "bound": bound, "published": [], "records": numbers})

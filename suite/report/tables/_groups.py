@@ -36,8 +36,8 @@ def groups_section(comparison: Comparison, heads: Mapping[str, str]) -> Section:
         tuple(rows),
         "Groups with at least one operation when the best placement was drawn, of those offered:"
         " median over seeds [smallest-largest]. In brackets, where the records tell: groups in use"
-        " after the first and after the last update. The paper: near-uniform over 256 groups at"
-        " first, then a small subset of them.",
+        " after the first and after the last update that was noted. The paper: near-uniform over"
+        " 256 groups at first, then a small subset of them.",
     )
 
 
@@ -48,9 +48,15 @@ def _used(facts: Sequence[Facts]) -> str:
     histories = [fact["groups_used_history"] for fact in facts if fact.get("groups_used_history")]
     course = ""
     if histories:
-        first, last = (_median([int(h[at][1]) for h in histories]) for at in (0, -1))
-        course = f" ({first} to {last})"
+        first, last = ([h[at] for h in histories] for at in (0, -1))
+        course = f" ({_noted(first)}, {_noted(last)})"
     return f"{_spread(used)} of {limit}{course}"
+
+
+def _noted(pairs: Sequence[tuple[int, int]]) -> str:
+    """Groups in use, and after which update: medians over seeds."""
+    updates, used = zip(*pairs, strict=True)
+    return f"{_median(used)} after {_median(updates)}"
 
 
 def _spread(counts: Sequence[int]) -> str:

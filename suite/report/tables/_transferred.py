@@ -10,6 +10,7 @@ import pandas as pd
 
 from suite.bench.grid import load_grid
 from suite.report.agreement import faster
+from suite.report.load_records import of_cells
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome
 from suite.report.policies import seen_mark
@@ -32,7 +33,7 @@ def transferred(
     ``heads`` are the names of all rows.
     """
     cells = [job.cell for job in load_grid(grid).jobs]
-    ours = records[records["grid"] == grid]
+    ours = of_cells(records, cells)
     tasks = list(dict.fromkeys(cell.task for cell in cells))
     found = {
         (placer, task): ours[(ours["placer"] == placer) & (ours["task"] == task)]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from suite.bench.grid import planned_cells
 from suite.core.statistics import LEVEL
+from suite.report.load_records import of_cells
 from suite.report.metrics import metric
 from suite.report.post import Duel, Found, best_at
 from suite.report.table import Section, Table
@@ -82,7 +83,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of GRIDS."""
     planned = [cell for grid in GRIDS for cell in planned_cells(grid)]
     tasks = tuple(dict.fromkeys(cell.task for cell in planned))
-    ours = records[records["grid"].isin(GRIDS)]
+    ours = of_cells(records, planned)
     names = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "evaluations"]
     return Table(
         TITLE,

@@ -64,8 +64,8 @@ TITLE = "Why the Hierarchical Planner learns"
 LEAD = """\
 What the Hierarchical Planner's settings are worth, a choice at a time. The paper gives neither
 Adam's epsilon, nor whose norm its gradients are clipped by, nor the scale of its embeddings, nor
-the start of its baseline; `paper` has those of the choices here under which it learns, and every
-number that is printed. Seconds of one training step, lower is better."""
+the start of its baseline; `paper` has those of the choices here under which it learns, and the
+numbers that are printed. Seconds of one training step, lower is better."""
 CHOICES_LEAD = """\
 500 evaluated placements a seed; at which of them the best was found, the share that ran out of
 memory, the groups in use when the best was found (medians); seeds whose gradient overflowed, which
@@ -143,7 +143,7 @@ def _row(label: str, records: pd.DataFrame, expected: int) -> tuple[str, ...]:
     groups = [p["groups_used"] for p in records["planner"] if "groups_used" in p]
     diverged = sum("diverged" in p for p in records["planner"])
     return (
-        WHAT[label],
+        WHAT[label] + f" ({outcome.counts})" * bool(outcome.failures),
         *(SECONDS.format(t) for t in times),
         f"{np.median(found):.0f}" if found else "-",
         f"{100 * np.median(invalid):.0f} %",

@@ -96,8 +96,8 @@ def _words(records: pd.DataFrame) -> Iterator[str]:
     )
     yield (
         "Its released code has other values for three of them: a rate of 0.001, 25 episodes, and"
-        " K_epochs 5, which it reads and does not use: one gradient step an episode. It has one"
-        " graph convolution behind the first level."
+        " K_epochs 5, which it reads and does not use: one gradient step an episode. It has a"
+        " second graph network, of one convolution, whose output is pooled at every level."
     )
     yield from notes.failures(records)
     yield from notes.code_note(records)

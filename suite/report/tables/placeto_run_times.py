@@ -10,6 +10,7 @@ import pandas as pd
 
 from suite.bench.cell import Cell
 from suite.bench.grid import load_grid
+from suite.report.load_records import of_cells
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, word
 from suite.report.table import Section, Table
@@ -51,8 +52,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the three grids, and the paper's table."""
     cells = [job.cell for grid in GRIDS for job in load_grid(grid).jobs]
     wanted = [c for c in cells if c.placer in _placers(c.grid)]
-    pairs = zip(records["grid"], records["placer"], strict=True)
-    ours = records[pd.Series([p in _placers(g) for g, p in pairs], records.index, bool)]
+    ours = of_cells(records, wanted)
     theirs = published[(published["paper"] == "Placeto") & (published["table"] == "run times")]
     found = [_Row(ours, wanted, *at) for at in dict.fromkeys((c.task, c.gpus) for c in wanted)]
     columns = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "evaluations"]

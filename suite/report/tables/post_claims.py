@@ -111,7 +111,8 @@ def _up_to(claim: str, theirs: Printed, duels: Sequence[Against], against: str) 
         return (claim, published, post.MISSING, against, post.MISSING)
     task, best = min(known, key=lambda one: one[1].ratio)
     low, high, _ = best.interval
-    percent = f"{100 * (1 - best.ratio):.1f} % [{100 * (1 - high):.1f} to {100 * (1 - low):.1f}]"
+    ends = f"{_what(best)}{100 * (1 - high):.1f} to {100 * (1 - low):.1f}"
+    percent = f"{100 * (1 - best.ratio):.1f} % [{ends}]"
     faster = Counter(duel.verdict for _, duel in known)[post.HOLDS]
     ours = f"{percent} ({task.name}, {_counts(best)}); faster on {faster} of {len(known)} tasks"
     return (claim, published, ours, against, _reached(duels, 1 - theirs.value / 100))
@@ -184,11 +185,16 @@ def _duels(searches: Searches, ours: str, theirs: str) -> Section:
     return Section(title, heads, tuple(rows), DUEL_LEAD)
 
 
+def _what(duel: Duel) -> str:
+    """Says so where too few seeds leave a range in the place of an interval."""
+    return "range " * duel.interval.is_range
+
+
 def _duel(duel: Duel) -> str:
     if duel.verdict == post.MISSING:
         return post.MISSING
     low, high, _ = duel.interval
-    ends = f" [{low:.3f}-{high:.3f}]" if low == low else ""
+    ends = f" [{_what(duel)}{low:.3f}-{high:.3f}]" if low == low else ""
     return f"x{duel.ratio:.3f}{ends}, {_counts(duel)}: {duel.verdict}"
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from suite.bench.cell import SIMULATOR, Cell
-from suite.bench.grid import load_grid
+from suite.bench.cell import Cell
+from suite.bench.grid import load_grid, planned_cells
+from suite.report.load_records import of_cells
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, word
 from suite.report.table import PrintedCell, Section, Table
@@ -23,30 +24,31 @@ bound. In the tables by task also the seconds that the placer took (wall clock, 
 and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
 of each column is bold. Every cell there is one seed."""
 RACE_LEAD = """\
-Each search has 60 seconds and all cores, one cell at a time: the median over its seeds, its ratio to
-the bound and, in square brackets, the least and the largest such ratio. What is within these is not
-told apart. A partitioner has one seed; it is run again and again, with new seeds and all its
+Each search has 60 seconds and all cores, one cell at a time: the median over its seeds, its ratio
+to the bound and, in square brackets, the least and the largest such ratio. What is within these is
+not told apart. A partitioner has one seed; it is run again and again, with new seeds and all its
 strategies and imbalances, and the best answer counts.
 Human expert and the learned planners stand beside, these with 1,000 placements and the seconds that
 those took."""
-BESIDE = {"human_expert": ("quick",), "hdp": ("reference",), "hdp_tuned": ("reference",)}
-"""Placers beside the race, and the grids they come from."""
+BESIDE = {"human_expert": "quick", "hdp": "reference", "hdp_tuned": "reference"}
+"""Placers beside the race, and the grid that each comes from."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grids ``strong`` and ``race``."""
     cells = [job.cell for grid in (GRID, RACE) for job in load_grid(grid).jobs]
-    ours = records[records["grid"].isin([GRID, RACE])]
+    ours = of_cells(records, cells)
     strong, race = (ours[ours["grid"] == grid] for grid in (GRID, RACE))
     tasks = list(dict.fromkeys(cell.task for cell in cells if cell.grid == GRID))
     real = backends(records, [GRID])
     sections = [_task(task, strong, [c for c in cells if c.grid == GRID], real) for task in tasks]
     race_cells = [cell for cell in cells if cell.grid == RACE]
-    columns = ["grid", "task", "gpus", "placer", "status", "step_time", "lower_bound"]
+    others = [cell for grid in dict.fromkeys(BESIDE.values()) for cell in planned_cells(grid)]
+    columns = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "lower_bound"]
     return Table(
         TITLE,
         LEAD,
-        (_race(race, records, race_cells), *sections),
+        (_race(race, of_cells(records, others), race_cells), *sections),
         (
             f"{len(ours)} of {len(cells)} records are there.",
             *failures(ours),
@@ -97,21 +99,20 @@ def _cell(records: pd.DataFrame, best: float) -> str:
     return PrintedCell(f"{text} (x{ratio:.2f}; {spent})", outcome.median, _details(outcome, ratio))
 
 
-def _race(race: pd.DataFrame, records: pd.DataFrame, cells: Sequence[Cell]) -> Section:
+def _race(race: pd.DataFrame, others: pd.DataFrame, cells: Sequence[Cell]) -> Section:
     labels = list(dict.fromkeys(cell.placer for cell in cells))
-    records = records[records["backend"] == SIMULATOR]
     rows = []
     for task, gpus in dict.fromkeys((cell.task, cell.gpus) for cell in cells):
-        here = _of(race, task, gpus)
-        beside = _of(records, task, gpus)
-        bound = _bound(beside)
+        here, beside = _of(race, task, gpus), _of(others, task, gpus)
+        both = pd.concat([here, beside])
+        bound = _bound(both)
         row = [task, str(gpus)]
         row += [_ratio(here[here["placer"] == label], bound) for label in labels]
-        for placer, grids in BESIDE.items():
-            mine = beside[(beside["placer"] == placer) & beside["grid"].isin(grids)]
+        for placer, grid in BESIDE.items():
+            mine = beside[(beside["placer"] == placer) & (beside["grid"] == grid)]
             spent = f", {mine['wall_seconds'].median():.0f} s" if placer != "human_expert" else ""
             row.append(_ratio(mine, bound, spent))
-        kind = str(beside["bound_kind"].iloc[0]) if len(beside) else ""
+        kind = next(iter(both["bound_kind"]), "")
         rows.append((*row, f"{bound:.3f}", kind))
     header = ("task", "GPUs", *labels, *BESIDE, "lower bound", "what binds")
     return Section("Sixty seconds", header, tuple(rows), RACE_LEAD)

@@ -47,6 +47,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of ``placebench workload --objective latency``."""
     simulated = records[records["backend"] == SIMULATOR]
     ours = simulated[simulated["grid"] == GRID].reset_index(drop=True)
+    simulated = simulated[simulated["machine"].isin(ours["machine"])]
     keys = ours[["gpus", "task"]].drop_duplicates().sort_values(["gpus", "task"])
     tasks = [(str(task), int(gpus)) for gpus, task in keys.itertuples(index=False)]
     sections = [_beside(ours, simulated, tasks)]
