@@ -19,7 +19,7 @@ from planners.nn.backend import tf, threads
 from planners.nn.message_passing import MessagePassing, Perceptron
 from planners.nn.optimizer import Optimizer
 from planners.nn.perceptron import Perceptron as Layers
-from planners.nn.tensor import Tensor
+from planners.nn.tensor import Tensor, Variable
 from planners.placeto import Episode, Episodes, Placeto, Policy, State
 from planners.policy_gradient.checks import check_counts, check_positive, check_words
 from suite.core.arrays import Floats, Ints
@@ -119,6 +119,11 @@ class ReleasedNetworks(MessagePassing):
             parts += pair
         self.variables = [variable for part in parts for variable in part.variables]
         self.optimizer = Optimizer(self.variables)
+
+    @property
+    def last(self) -> list[Variable]:
+        """The weights that the logits are proportional to."""
+        return self.choose.variables[-2:]
 
 
 class ReleasedPolicy(Policy):

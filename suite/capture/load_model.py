@@ -147,7 +147,7 @@ def _cached(kind: str, model: str, options: Options) -> Loaded:
     from suite.formats.graph_npz import load_graph_file
 
     path = cache_folder() / "files" / f"{_key(model, options)}.npz"
-    if path.exists():
+    if path.exists() and (kind == "openvino" or graph_def_beside(path).exists()):
         try:
             graph = load_graph_file(path)
             origin = f"captured from {model} (cached)"

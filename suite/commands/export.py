@@ -73,6 +73,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"there is no backend {arguments.backend!r} to export for; one of {known}")
     check_free(arguments.output)
     kind = "graph" if arguments.model is None else kind_of(arguments.model)
+    if kind == "openvino":
+        raise InputError(
+            f"{arguments.model} is OpenVINO's, and export writes what TensorFlow runs; run a"
+            " placement of it with placebench run --backend openvino"
+        )
+    if kind == "keras" and not Path(arguments.model).exists():
+        raise InputError(f"cannot read {arguments.model}: no such file; check the path")
     if kind in _LIVE:
         written = _export_live(arguments, kind, options_of(arguments))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from suite.commands._common import Subparsers, command, count
@@ -53,13 +54,22 @@ def run(arguments: argparse.Namespace) -> int:
         plan.servers[arguments.number].cores,
         ((VISIBLE, visible), PCI_ORDER, ("TF_CPU_ALLOCATOR_USE_BFC", "true")),
     )
+    served = False
     while True:
         server = Child(f"server {arguments.number}", setup)
         try:
             server.receive()
             print(f"serving at {addresses[arguments.number]}", flush=True)
+            served = True
             server.receive()
         except ChildDied as death:
+            if not served:
+                raise InputError(
+                    f"{death}; {addresses[arguments.number]} must be an address of this host whose"
+                    " port no other program has"
+                ) from None
             print(f"{death}; starting it again", file=sys.stderr, flush=True)
+            # Its port may be taken for a moment longer.
+            time.sleep(1)
         finally:
             server.stop()

@@ -15,7 +15,7 @@ _UNITS |= {f"{p}iB": 1024**i for i, p in enumerate("KMGT", 1)}
 
 def parse_bytes(value: object, what: str) -> int:
     """Read ``64e9``, ``"64 GB"`` or ``"60 GiB"`` as bytes; InputError names ``what``."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LARGEST:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= LARGEST:
         return int(value)
     match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([A-Za-z]*)\s*", str(value))
     try:

@@ -65,6 +65,10 @@ def machine_origin(name_or_path: str | Path) -> dict[str, str]:
 def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; give a machine's .toml file") from None
+    except PermissionError:
+        raise InputError(f"this user must not read {path}; change its permissions") from None
     except OSError:
         known = ", ".join(known_machines())
         raise InputError(

@@ -1,6 +1,7 @@
 """Cluster files: servers that run already, warnings, mistakes."""
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from free_ports import free_ports
 from small_steps import cpus, layers
 
+from suite.cli import main
 from suite.core.errors import InputError
 from suite.execution.cluster import ClusterBackend
 from suite.execution.cluster_file import read_cluster
@@ -64,3 +66,17 @@ def test_remote_servers_are_not_started_here(tmp_path):
     plan = read_cluster(path)
     assert not plan.servers[0].start
     assert plan.exposed == ["10.0.0.2:2222", "10.0.0.1:1"]
+
+
+def test_a_server_that_never_served_is_not_started_again(tmp_path, capsys):
+    """Its port is another program's, or its address another host's: it would die for ever."""
+    path = tmp_path / "cluster.toml"
+    path.write_text('client = "127.0.0.1:1"\n[[server]]\naddress = "192.0.2.1:2222"\n')
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        path.write_text(path.read_text().replace("192.0.2.1:2222", f"127.0.0.1:{port}"))
+        assert main(["serve", str(path), "0", "--expose"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert f"127.0.0.1:{port} must be an address of this host whose port no other" in said

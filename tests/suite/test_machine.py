@@ -155,6 +155,10 @@ def test_the_way_between_host_and_gpus_of_h100_8_is_the_one_that_was_measured():
         ),
         ({"device": [{"name": "a", "kind": 3, **DEVICE}]}, "device a: kind is 3; give text"),
         (
+            {"device": [{"name": "a", "kind": "cpu", **DEVICE, "memory": 0.4}]},
+            "memory is 0.4",
+        ),
+        (
             {"device": [{"name": "a", "kind": "cpu", **DEVICE, "memory": "16"}]},
             'device a: memory is .16.; add a unit, such as "16 GB"',
         ),

@@ -223,6 +223,11 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
         ([*EXPORT, "live.json", "--output", "new"], "the placement has no device for operation"),
         ([*EXPORT, "frozen.json", "--output", "live"], "live is there and not empty"),
         ([*EXPORT, "frozen.json", "--output", "new", "--backend", "tpu"], "no backend 'tpu'"),
+        (["export", "no.keras", *EXPORT[2:], "frozen.json", "--output", "new"], "no such file"),
+        (
+            ["export", "net.onnx", *EXPORT[2:], "frozen.json", "--output", "new"],
+            "net.onnx is OpenVINO's, and export writes what TensorFlow runs",
+        ),
     ],
 )
 def test_bad_input_is_one_line(folder, capsys, arguments, words):
