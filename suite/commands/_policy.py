@@ -37,9 +37,11 @@ def placer_with_policy(arguments: argparse.Namespace) -> Any:
     placer = placer_of(arguments)
     if arguments.policy is None:
         return placer
-    if arguments.placer is None or (field := policy_field(placer)) is None:
-        named = arguments.placer or "a search"
-        raise InputError(f"{named} starts from no policy; name the placer that it was trained for")
+    field = policy_field(placer)
+    if field is None:
+        raise InputError(
+            f"{arguments.placer} starts from no policy; name the placer that it was trained for"
+        )
     PolicyFile.load(arguments.policy)  # a bad one is told before the model is captured: minutes
     budget = arguments.evaluations is not None or arguments.seconds is not None
     asked = any(pair.partition("=")[0].strip() in STEPS for pair in arguments.set)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from suite.commands._common import options_of
 from suite.core.errors import InputError
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from suite.execution.measurement import Backend, Step
     from suite.execution.profiling.machine_file import Entries
     from suite.execution.profiling.profiler import HostProfile
+
+
+Times: TypeAlias = "dict[str, dict[int, Floats]]"
+"""Model -> device, one of each kind -> float64[ops]."""
 
 
 class Model(NamedTuple):
@@ -50,18 +54,17 @@ def load_models(arguments: argparse.Namespace, folder: Path) -> dict[str, Model]
 
 
 def time_models(
-    models: dict[str, Model], machine: Machine, backend: Backend, folder: Path, rounds: int
-) -> dict[str, dict[int, Floats]]:
+    models: dict[str, Model], machine: Machine, backend: Backend, rounds: int
+) -> tuple[Times, Times]:
     """Time the operations of models, one after another, in rounds: the fastest step counts.
 
-    A host that others disturb does so for seconds to minutes. Returns model -> device ->
-    float64[ops], of one device of each kind.
+    A host that others disturb does so for seconds to minutes. Returns seconds and their relative
+    spreads.
     """
     from suite.execution.profiling.op_times import OpTimes, measure_ops
     from suite.execution.profiling.spreads import op_spread
-    from suite.formats.measured_costs import write_op_times
 
-    devices = [*machine.cpus[:1], *machine.gpus[:1]]
+    devices = one_of_each_kind(machine)
     found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(models, devices)}
     for _ in range(rounds):
         for (name, device), times in found.items():
@@ -74,12 +77,26 @@ def time_models(
         if fastest.launch:
             words += f", launches at least {1e6 * fastest.launch:.1f} us"
         print(f"{name} on {machine.devices[device].name}: {words}", flush=True)
+    seconds = {name: {d: best[name, d].seconds for d in devices} for name in models}
+    return seconds, {name: {d: op_spread(found[name, d]) for d in devices} for name in models}
+
+
+def keep_times(
+    models: dict[str, Model], machine: Machine, seconds: Times, spreads: Times, folder: Path
+) -> None:
+    """Write the times of all models, and remove those of an earlier profile of this name."""
+    from suite.formats.measured_costs import write_op_times
+
+    kinds = {device: machine.devices[device].kind for device in one_of_each_kind(machine)}
     for name, (graph, _, kept) in models.items():
-        seconds = {machine.devices[d].kind: best[name, d].seconds for d in devices}
-        spreads = {machine.devices[d].kind: op_spread(found[name, d]) for d in devices}
-        write_op_times(graph, seconds, folder, kept, spreads)
+        by_kind = [{kinds[d]: one[name][d] for d in kinds} for one in (seconds, spreads)]
+        write_op_times(graph, by_kind[0], folder, kept, by_kind[1])
     forget_others(folder, [kept for _, _, kept in models.values()])
-    return {name: {d: best[name, d].seconds for d in devices} for name in models}
+
+
+def one_of_each_kind(machine: Machine) -> list[int]:
+    """A CPU and a GPU, as far as the machine has them."""
+    return [*machine.cpus[:1], *machine.gpus[:1]]
 
 
 def forget_others(folder: Path, kept: Collection[str]) -> None:

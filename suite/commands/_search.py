@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -46,8 +46,12 @@ def find(
     placer: Placer,
     judging: Judging | RealRuns | None,
     top: MeasureTop | None,
+    keep: Callable[[Answer], None],
 ) -> Found:
-    """Let the placer search by the judge that was asked for, and run its best answers if asked."""
+    """Let the placer search by the judge that was asked for, and run its best answers if asked.
+
+    ``keep`` is given what the search found, and what was chosen of it.
+    """
     from suite.bench.cell import RealRuns
     from suite.bench.judge import robust_judge
     from suite.execution.real_judge import RealJudge
@@ -67,8 +71,9 @@ def find(
         with spread_judge(arguments, simulator, judge, semantics) as asks:
             if running is None or top is None:
                 answer = _answer(arguments, problem, simulator, asks, placer)
+                keep(answer)
                 return Found(answer, None, judge)
-            parts = simulator, asks, placer, running, top
+            parts = simulator, asks, placer, running, top, keep
             return Found(*_measured(arguments, problem, *parts), judge)
 
 
@@ -94,6 +99,7 @@ def _measured(
     placer: Placer,
     running: tuple[Backend, Step],
     top: MeasureTop,
+    keep: Callable[[Answer], None],
 ) -> tuple[Answer, Measured]:
     """Let the placer search, run the best that it found, and answer with the fastest."""
     from suite.bench.measure_top import measure
@@ -101,10 +107,13 @@ def _measured(
 
     best = BestAnswers(problem.machine, top.count, top.apart)
     answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer)
+    # Before it is run: whatever happens to the runs, the search was not for nothing.
+    keep(answer)
     tell = partial(print, file=sys.stderr, flush=True)
     measured = measure(candidates(problem, answer.placement, best), *running, top, tell=tell)
     placement = measured.placement
     chosen = replace(answer, placement=placement, result=simulator.run(placement.devices))
+    keep(chosen)
     return chosen, measured
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -18,6 +19,7 @@ from suite.commands._common import (
     duration,
     positive,
 )
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.bench.record import Record
@@ -65,6 +67,7 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a line a placement and the agreement; 1 when a run ended in an error or a time-out."""
     from suite.bench.load_problem import make_problem
+    from suite.bench.lock import locked
     from suite.execution.backends import make_backend
     from suite.execution.measurement import Timing
     from suite.execution.steps import step_of_task
@@ -78,17 +81,17 @@ def run(arguments: argparse.Namespace) -> int:
     asked, expose = backend_of(arguments, machine, otherwise="session"), arguments.expose
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
     gpus = len(machine.gpus)
-    files = dict(map(_named, arguments.tasks))
+    files = _files(arguments.tasks)
     problems = {t: make_problem(t, arguments.machine, gpus, file) for t, file in files.items()}
     drawn = {}
     best = {} if arguments.plain else BEST
     for task, problem in problems.items():
         drawn[task] = draw(problem, arguments.placements, arguments.seed, best)
         print(f"{task}: {len(drawn[task])} placements", flush=True)
-    keep_machine(arguments.machine, arguments.output / GRID / machine.name)
     statuses: dict[str, str] = {}
     start = partial(make_backend, asked, machine, arguments.cluster, expose=expose)
-    with WhenNeeded(asked, start) as backend:
+    with locked(arguments.output), WhenNeeded(asked, start) as backend:
+        keep_machine(arguments.machine, arguments.output / GRID / machine.name)
         if any(unrecorded(t, problems[t], drawn[t], arguments.output) for t in problems):
             backend.start()
         steps = {task: step_of_task(files[task] or task, asked) for task in problems}
@@ -100,6 +103,20 @@ def run(arguments: argparse.Namespace) -> int:
     counts = Counter(statuses.values())
     print(", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
     return 1 if counts["error"] or counts["timeout"] else 0
+
+
+def _files(tasks: Sequence[str]) -> dict[str, str | None]:
+    """Task -> its graph's file, if it is one; InputError for two of one name."""
+    from suite.search.registry import task_sources
+
+    files: dict[str, str | None] = {}
+    for name, file in map(_named, tasks):
+        if name in files and files[name] != file:
+            raise InputError(f"{files[name] or name} and {file or name} have one name; rename one")
+        if file is not None and name in task_sources():
+            raise InputError(f"{file} is named like a task of placebench; rename it")
+        files[name] = file
+    return files
 
 
 def _named(task: str) -> tuple[str, str | None]:

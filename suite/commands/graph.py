@@ -85,8 +85,9 @@ def _write_workload(arguments: argparse.Namespace) -> int:
     from suite.tarnawski.workload import Origin
     from suite.tarnawski.writer import document
 
-    if arguments.json:
-        raise InputError("--workload writes a file, --json the graph; give one of them")
+    for name in ("json", "output"):
+        if getattr(arguments, name):
+            raise InputError(f"--workload writes blocks, --{name} the graph; give one of them")
     loaded, problem = problem_of(arguments)
     read = arguments.graph or arguments.model
     again = loaded.task is not None or Path(read).suffix in (".json", ".npz")

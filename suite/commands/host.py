@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from suite.commands._common import Subparsers, command, count, duration
 from suite.core.child_python import BLAS_THREADS, child_environment, python_command
 from suite.core.errors import InputError
-from suite.core.paths import GRIDS, MACHINES
+from suite.core.paths import GRIDS
 
 if TYPE_CHECKING:
     from suite.execution.host import Host
@@ -161,9 +161,9 @@ def _profile(arguments: argparse.Namespace, host: Host) -> list[str]:
 def _profiled(name: str, path: Path, hardware: str) -> bool:
     """Whether this very hardware has been profiled by this name; InputError if another has."""
     from suite.formats.json_file import read_json, write_json
+    from suite.formats.machine_toml import check_own_name
 
-    if (MACHINES / path.name).exists():
-        raise InputError(f"{name} is a machine of placebench; give this host another name")
+    check_own_name(name)
     about = path.with_name(f"{name}-host.json")
     now = {"format": FORMAT, "hardware": hardware}
     if path.exists():

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,10 +106,10 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     semantics = own_semantics(problem.machine)
     simulator = make_simulator(problem, semantics)
     name, found, failure = arguments.placer, None, ""
+    # Before others are tried: whatever happens to them, the answer is there.
+    keep = partial(_write, arguments, problem)
     try:
-        found = find(arguments, loaded, problem, simulator, placer, *asked)
-        # Before others are tried: whatever happens to them, the answer is there.
-        _write(arguments, problem, found.answer)
+        found = find(arguments, loaded, problem, simulator, placer, *asked, keep)
         _tell_unused(arguments, found.answer)
     except BudgetExhausted as error:
         if not unnamed:

@@ -22,6 +22,7 @@ from suite.commands._common import (
 from suite.commands._profiled_models import (
     Model,
     cut_models,
+    keep_times,
     load_models,
     run_pieces,
     time_models,
@@ -96,11 +97,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, write, say where."""
     from suite.execution.backends import make_backend
     from suite.execution.profiling.samples import ROUNDS
+    from suite.formats.atomic import check_can_be_made
+    from suite.formats.machine_toml import check_own_name, profiles_folder
 
     if arguments.rounds is None:
         arguments.rounds = ROUNDS
     if not re.fullmatch(r"\w+", arguments.name):
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
+    if arguments.output is None:
+        check_own_name(arguments.name)
+    check_can_be_made((arguments.output or profiles_folder()) / f"{arguments.name}.toml")
     if arguments.backend == "session" and arguments.cpus > 1 and not arguments.force:
         raise InputError(
             "logical CPUs of one session share their memory, so that no transfer can be timed; take"
@@ -179,12 +185,13 @@ def _profile(
         print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")
     for (s, t), (link, ends) in profile.links.items():
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
-    times = folder / f"{arguments.name}-ops"
-    seconds = time_models(models, machine, backend, times, arguments.rounds)
+    seconds, spreads = time_models(models, machine, backend, arguments.rounds)
     if backend.name == "openvino" and models and machine.gpus:
         profile = cut_models(profile, backend, models, seconds)
     elif models and machine.n_devices > 1:
         profile = run_pieces(profile, backend, models, seconds, rules)
+    # All at once, and last: a profile that is broken off leaves the one before as it was.
+    keep_times(models, machine, seconds, spreads, folder / f"{arguments.name}-ops")
     path: Path = folder / f"{arguments.name}.toml"
     with atomic(path) as temporary:
         text = machine_toml(arguments.name, profile, _source(arguments), rules)

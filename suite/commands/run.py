@@ -87,6 +87,7 @@ def _run(arguments: argparse.Namespace, timing: Timing, folder: Path) -> int:
     from suite.execution.backends import make_backend
     from suite.execution.steps import step_of
     from suite.formats.interchange import read_placement
+    from suite.formats.json_file import sayable
     from suite.simulator.judges import own_semantics
     from suite.simulator.timeline import timeline
 
@@ -103,7 +104,7 @@ def _run(arguments: argparse.Namespace, timing: Timing, folder: Path) -> int:
         measurement = running.measure(step, placement.devices, timing)
     verdict = {"model": loaded.origin, **_as_json(backend, line, measurement)}
     if arguments.json:
-        print(json.dumps(verdict, indent=1))
+        print(json.dumps(sayable(verdict), indent=1))
     else:
         print(f"{about(loaded, problem)}\n{_as_text(verdict, measurement)}")
     return 0 if measurement.status == "ok" else 1

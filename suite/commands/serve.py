@@ -10,6 +10,9 @@ from pathlib import Path
 from suite.commands._common import Subparsers, command, count
 from suite.core.errors import InputError
 
+TRIES = 5
+"""Starts one after the other, none of which has served, after which it ends."""
+
 
 def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
@@ -54,22 +57,21 @@ def run(arguments: argparse.Namespace) -> int:
         plan.servers[arguments.number].cores,
         ((VISIBLE, visible), PCI_ORDER, ("TF_CPU_ALLOCATOR_USE_BFC", "true")),
     )
-    served = False
+    failed = TRIES - 1  # before the first start, no server of ours has had the port
     while True:
-        server = Child(f"server {arguments.number}", setup)
+        server, failed = Child(f"server {arguments.number}", setup), failed + 1
         try:
             server.receive()
             print(f"serving at {addresses[arguments.number]}", flush=True)
-            served = True
+            failed = 0
             server.receive()
         except ChildDied as death:
-            if not served:
+            if failed == TRIES:
                 raise InputError(
                     f"{death}; {addresses[arguments.number]} must be an address of this host whose"
                     " port no other program has"
                 ) from None
             print(f"{death}; starting it again", file=sys.stderr, flush=True)
-            # Its port may be taken for a moment longer.
-            time.sleep(1)
+            time.sleep(1)  # its port may be taken for a moment longer
         finally:
             server.stop()

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, command, count, positive
+from suite.commands._common import Subparsers, command, count, new_file, positive
 from suite.core.errors import InputError, Unsupported
 
 if TYPE_CHECKING:
+    from suite.tarnawski.evaluator import WrongClaim
     from suite.tarnawski.run import Answer
     from suite.tarnawski.workload import Question, Split, Workload
 
@@ -44,11 +45,12 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument(
         "--output",
         type=Path,
-        help="results folder to write records into; what is recorded there is not run again",
+        help="results folder to write records into; what is recorded there is not run again, unless"
+        " its answer is asked for by --json or --placement",
     )
     parser.add_argument(
         "--placement",
-        type=Path,
+        type=new_file,
         metavar="FILE",
         help="of a task that placebench graph coarsened: write the answer as its placement",
     )
@@ -78,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     paths = list(_files(arguments.path))
     if arguments.placement is not None and (every or len(paths) > 1):
         raise InputError("--placement writes one answer: name one workload and one algorithm")
+    if arguments.placement is not None and arguments.placement.resolve() == paths[0].resolve():
+        raise InputError(f"--placement and FILE are both {paths[0]}; give two files")
     wrong, declined = 0, None
     for path in paths:
         workload = read_workload(path, arguments.time_unit, arguments.cost_unit)
@@ -93,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             try:
                 answer = ask(name, question)
                 _show(arguments, question, answer)
-                _place(arguments, name, question, answer)
+                _judge(arguments, name, question, answer)
             except Unsupported as error:
                 answer = error
                 declined = None if every else error
@@ -106,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
                 from suite.tarnawski.records import write
 
                 write(arguments.output, name, question, answer)
+            _place(arguments, question, answer)
     if declined is not None and len(paths) == 1:
         raise declined
     return 2 if declined is not None else wrong
@@ -123,19 +128,26 @@ def _kept(arguments: argparse.Namespace, name: str, question: Question) -> bool:
     return record is not None
 
 
-def _place(arguments: argparse.Namespace, name: str, question: Question, answer: Answer) -> None:
-    """Turn the answer back into a placement where asked; judge latency answers that are recorded.
+def _place(
+    arguments: argparse.Namespace, question: Question, answer: Answer | Unsupported | WrongClaim
+) -> None:
+    """Turn the answer, where there is one, back into a placement where that is asked for."""
+    if arguments.placement is None or isinstance(answer, Exception):
+        return
+    from suite.formats.interchange import write_placement
+    from suite.tarnawski.placements import problem_of, turned_back
+
+    problem = problem_of(question.workload)
+    placement = turned_back(problem, question.workload, answer.split)
+    write_placement(placement, problem, arguments.placement)
+
+
+def _judge(arguments: argparse.Namespace, name: str, question: Question, answer: Answer) -> None:
+    """Judge latency answers that are recorded, as placements.
 
     The record of the placement comes before that of the answer, which makes the cell finished.
     """
     workload = question.workload
-    if arguments.placement is not None:
-        from suite.formats.interchange import write_placement
-        from suite.tarnawski.placements import problem_of, turned_back
-
-        problem = problem_of(workload)
-        placement = turned_back(problem, workload, answer.split)
-        write_placement(placement, problem, arguments.placement)
     if arguments.output is not None and question.objective == "latency":
         from suite.tarnawski.judged import judge
 

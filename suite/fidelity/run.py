@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -59,7 +60,9 @@ def compare(
 
     def fingerprint(cell: Cell, devices: Ints) -> str:
         rules = semantics.name, SEMANTICS_VERSION
-        settings = (*rules, backend.name, vars(timing).items(), cell.name)
+        # How long one waits for a run makes no difference to one that has ended.
+        protocol = vars(replace(timing, timeout=Timing.timeout)).items()
+        settings = (*rules, backend.name, protocol, cell.name)
         return digest([problem.fingerprint, devices, str(settings)])
 
     for one in (drawn[i] for i in order):

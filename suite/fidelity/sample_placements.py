@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from suite.core.arrays import Ints
-from suite.core.errors import Unsupported
+from suite.core.errors import BudgetExhausted, Unsupported
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.search.registry import make_placer
+from suite.search.subprocess_call import NativeCrash
 from suite.simulator.judges import make_simulator
 
 PARTITIONERS = ("scotch", "mincut", "metis")
@@ -143,9 +145,11 @@ def _allowed(problem: Problem, classes: Ints) -> Ints:
 def _answer(
     problem: Problem, name: str, parameters: Mapping[str, object], seed: int
 ) -> Iterator[Ints]:
-    """The placement of a placer, unless it declines such problems."""
+    """The placement of a placer, unless it declines such problems, or dies of one (a warning)."""
     search = Search(problem, make_simulator(problem), seed)
     try:
         yield make_placer(name, parameters).place(problem, search).devices
     except Unsupported:
         return
+    except (NativeCrash, BudgetExhausted) as error:
+        warnings.warn(f"{name} gives no placement to compare on: {error}", stacklevel=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,15 @@ def read_json(path: Path, expected: str) -> dict[str, Any]:
 def write_json(data: object, path: Path) -> None:
     """Write JSON, whole or not at all."""
     _write(json.dumps(data, indent=1) + "\n", path)
+
+
+def sayable(data: object) -> Any:
+    """The same with None for NaN and infinities, for which JSON has no words."""
+    if isinstance(data, Mapping):
+        return {name: sayable(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [sayable(value) for value in data]
+    return None if isinstance(data, float) and not isfinite(data) else data
 
 
 def write_json_lines(data: Mapping[str, object], path: Path) -> None:

@@ -38,6 +38,12 @@ def profiles_folder() -> Path:
     return cache_folder() / "machines"
 
 
+def check_own_name(name: str) -> None:
+    """Raise InputError for a name that a profile of this host would not be found by."""
+    if (MACHINES / f"{name}.toml").exists():
+        raise InputError(f"{name} is a machine of placebench; give this host another name")
+
+
 def machine_path(name_or_path: str | Path) -> Path:
     """The TOML file of a machine, by name or as it is; it need not exist."""
     path = Path(name_or_path)

@@ -9,6 +9,7 @@ import pytest
 from small_grid import prepare, run
 from small_steps import chain
 
+from suite.cli import main
 from suite.core.errors import InputError
 from suite.execution.contest import contest
 from suite.execution.measurement import Backend, Measurement, Step, Timing
@@ -142,3 +143,17 @@ def test_a_search_returns_what_is_fastest_for_real(tmp_path):
     assert top["answers"][0]["score"] < top["answers"][1]["score"]
     assert max(found["judge"]["step_times"]) == found["judge"]["seconds"]
     assert min(times) > 0
+
+
+def test_a_search_is_kept_whatever_happens_to_the_runs_of_its_answers(tmp_path, monkeypatch):
+    prepare(tmp_path, {})
+    monkeypatch.setattr("suite.bench.measure_top.measure", interrupted)
+    arguments = ["--graph", str(tmp_path / "layers.npz"), "--backend", "session"]
+    arguments += ["--machine", str(tmp_path / "cache/machines/pair.toml")]
+    search = ["--placer", "best_of_random", "--set", "k=30", "--measure-top", "2"]
+    assert main(["place", *arguments, *search, "--output", str(tmp_path / "p.json")]) == 130
+    assert json.loads((tmp_path / "p.json").read_text())["devices"]
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt

@@ -379,6 +379,30 @@ def test_times_of_an_earlier_profile_of_this_name_are_removed(tmp_path, capsys):
     forget_others(tmp_path / "none", [])
 
 
+def test_a_profile_that_is_broken_off_leaves_the_one_before(tmp_path, monkeypatch, capfd):
+    """Its times are written with its figures, once all has been measured."""
+    graph = six_ops().graph
+    monkeypatch.chdir(tmp_path)
+    write_op_times(graph, {"cpu": np.ones(6)}, tmp_path / "mine-ops", "before")
+    monkeypatch.setattr("suite.commands.profile.run_pieces", interrupted)
+    step = (
+        "import tensorflow as tf\n"
+        "w = tf.Variable(tf.ones([8, 8]))\n"
+        "@tf.function(input_signature=[tf.TensorSpec([4, 8])])\n"
+        "def step(x): return tf.reduce_mean(tf.matmul(x, w))\n"
+    )
+    (tmp_path / "own_step.py").write_text(step)
+    words = ["profile", "mine", "--cpus", "2", "--backend", "session", "--rounds", "1", "--force"]
+    assert main([*words, "--task", "own_step:step", "--output", "."]) == 130
+    assert "own_step:step on cpu:0" in capfd.readouterr().out
+    assert [path.name for path in tmp_path.rglob("*.npz")] == ["before.npz"]
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
 def test_logical_cpus_of_a_session_are_refused_before_anything_is_measured(capfd):
     assert main(["profile", "mine", "--cpus", "2", "--backend", "session"]) == 2
     assert "share their memory" in capfd.readouterr().err

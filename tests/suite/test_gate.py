@@ -15,6 +15,7 @@ from command_line import ROOT, placebench, write_grid
 from suite.cli import main
 from suite.commands.gate import ROUNDS
 from suite.core.statistics import ratio_interval
+from suite.gate.runs import read_runs
 from suite.gate.verdict import Verdict, confirmed, exit_code
 
 GREEN, SLOWER, MISSING, NOTHING = 0, 3, 4, 5
@@ -109,6 +110,24 @@ def test_trouble_is_one_line(sides, tmp_path, capsys):
     assert "nowhere is no folder; give a results folder" in capsys.readouterr().err
     assert main(["gate", *map(str, sides), "--tolerance", "2"]) == 2
     assert "give a share such as 0.02" in capsys.readouterr().err
+
+
+def test_what_the_project_has_recorded_can_be_judged():
+    """Fits of links among it, which are of no step."""
+    runs = read_runs(ROOT / "results")
+    assert {"quick", "reference"} <= {cell.grid for cell in runs}
+    assert all(
+        record["step_time"] is not None
+        for rounds in runs.values()
+        for record in rounds.values()
+        if record["status"] == "ok"
+    )
+
+
+def test_a_step_without_its_time_is_told(sides, capsys):
+    change(sides[1] / "smoke/k40/2gpu/tiny/metis/seed0.json", step_time=None)
+    assert main(["gate", *map(str, sides)]) == 2
+    assert "seed0.json is ok and has no step_time; run it again" in capsys.readouterr().err
 
 
 def test_github_gets_the_summary_too(sides, tmp_path, capsys, monkeypatch):

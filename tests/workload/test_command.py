@@ -155,11 +155,23 @@ def test_an_answer_that_cannot_be_placed_is_one_line(chain, algorithm, message, 
     assert message in refused(asked, capsys)
 
 
+def test_a_placement_is_not_written_over_its_workload(coarse, tmp_path, capsys):
+    before = coarse.read_bytes()
+    asked = ["workload", str(coarse), "--algorithm", "dpl", "--placement"]
+    assert "are both" in refused([*asked, str(coarse)], capsys)
+    assert coarse.read_bytes() == before
+    with pytest.raises(SystemExit) as ended:
+        main([*asked, str(tmp_path)])
+    assert ended.value.code == 2
+    assert "is a folder; give a file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--inference"], "--inference goes with --workload FILE"),
-        (["--workload", "w.json", "--json"], "give one of them"),
+        (["--workload", "w.json", "--json"], "--json the graph; give one of them"),
+        (["--workload", "w.json", "--output", "g.json"], "--output the graph; give one of them"),
         (["--machine", "k40", "--workload", "w.json", "--cpus", "2"], "machine k40 has 1 CPUs"),
     ],
 )

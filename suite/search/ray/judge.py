@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from typing import Any
@@ -42,14 +43,18 @@ class RayJudge:
         self.crew = Crew(JudgingNode, (question,), say)
         self.crew.gather()
         self._row_seconds = 0.0
+        self._one_at_a_time = threading.Lock()
+        """Placers may search in several threads; nodes join, work and are lost in one."""
 
     def __call__(self, devices: Ints) -> Scores:
         """Score ``devices``, int32[batch, ops]."""
-        return self._judged(devices, None)
+        with self._one_at_a_time:
+            return self._judged(devices, None)
 
     def within(self, devices: Ints, seconds: Floats) -> Scores:
         """Score ``devices``, int32[batch, ops]; those slower than float64[batch] are broken off."""
-        return self._judged(devices, np.asarray(seconds, np.float64))
+        with self._one_at_a_time:
+            return self._judged(devices, np.asarray(seconds, np.float64))
 
     def close(self) -> None:
         """End the processes on the nodes."""
