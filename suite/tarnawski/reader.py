@@ -66,6 +66,9 @@ def read_workload(path: Path, time_unit: str = "ms", cost_unit: str = "ms") -> W
 def read_split(path: Path, workload: Workload) -> Split:
     """Read a split (``fpgas`` and ``cpus`` with node ids); InputError when it does not fit."""
     data, position = _load(path), {int(i): p for p, i in enumerate(workload.ids)}
+    for kind, most in (("fpgas", workload.accelerators), ("cpus", workload.cpus)):
+        if len(data.get(kind, [])) > most:
+            raise InputError(f"{path} uses {len(data[kind])} {kind}, {workload.name} has {most}")
     device = np.full(workload.nodes, -1, np.int64)
     parts = [(d, part) for d, part in enumerate(data.get("fpgas", []))]
     parts += [(workload.accelerators + d, part) for d, part in enumerate(data.get("cpus", []))]
@@ -73,13 +76,27 @@ def read_split(path: Path, workload: Workload) -> Split:
         for node in part["nodes"]:
             if node not in position:
                 raise InputError(f"{path} places node {node}, which {workload.name} has not")
+            if device[position[node]] >= 0:
+                raise InputError(f"{path} places node {node} twice")
             device[position[node]] = number
-    if len(data.get("fpgas", [])) > workload.accelerators:
-        raise InputError(f"{path} uses more than {workload.accelerators} accelerators")
+    device = _with_colours(device, workload)
     if (device < 0).any():
         missing = workload.ids[device < 0]
         raise InputError(f"{path} does not place {len(missing)} nodes, such as {missing[0]}")
     return Split.of(device)
+
+
+def _with_colours(device: Ints, workload: Workload) -> Ints:
+    """Nodes without a device where others of their colour class are, if these are on one.
+
+    So the authors read a split of the forward pass for training.
+    """
+    placed = device >= 0
+    for node in np.flatnonzero(~placed):
+        there = np.unique(device[placed & (workload.colour == workload.colour[node])])
+        if len(there) == 1:
+            device[node] = there[0]
+    return device
 
 
 def _load(path: Path) -> dict[str, Any]:

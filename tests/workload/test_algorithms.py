@@ -14,6 +14,7 @@ from small_workloads import document, documents, edge, load, node
 
 from suite.core.errors import InputError, Unsupported
 from suite.tarnawski.algorithms import dp, greedy
+from suite.tarnawski.blocks import blocks
 from suite.tarnawski.bounds import lower_bound
 from suite.tarnawski.calls import one_call_a_pass
 from suite.tarnawski.evaluator import WrongClaim, contiguous, score
@@ -166,8 +167,41 @@ def test_an_orphan_of_the_backward_pass_is_part_of_the_line(tmp_path):
     workload = load(tmp_path, document(nodes, [edge(*pair) for pair in ends], 3))
     answer = ask("dp", Question(workload, "throughput"))
     assert answer.status == "optimal"
-    # Three forward parts and what follows them; 11 would be free of a place without its mirror.
-    assert answer.objective >= brute(workload, "throughput", True)
+    # Class 1 lies between the others; 11, which has no forward node, has the place of its mirror.
+    place = dict(zip(workload.ids.tolist(), answer.split.device.tolist(), strict=True))
+    assert place[0] == place[10]
+    assert place[2] == place[12]
+    parts = blocks(workload, contiguous=True, merge=False)
+    of = dict(zip(workload.ids.tolist(), parts.of.tolist(), strict=True))
+    assert {(of[0], of[11]), (of[11], of[2])} <= set(map(tuple, parts.edges.tolist()))
+
+
+def test_pipedream_joins_what_branches_and_cuts_where_branches_meet(tmp_path):
+    """Two residual blocks: the released code joins 0 and 1, 2 and 3, and leaves 4."""
+    ends = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)]
+    nodes = [node(i, 100, fast) for i, fast in enumerate((1, 9, 1, 9, 1))]
+    residual = document(nodes, [edge(*pair, 0.25) for pair in ends], accelerators=2)
+    answer = ask("pipedream", Question(load(tmp_path, residual), "throughput"))
+    device = answer.split.device.tolist()
+    assert device[0] == device[1] != device[2] == device[3]
+    assert answer.objective == pytest.approx(9 + 1 + 1 + 0.5)
+
+
+def test_a_move_onto_the_busiest_device_may_help(tmp_path):
+    """All in one place: what is sent costs more than it computes."""
+    nodes = [node(0, 50, 10), node(1, 50, 1)]
+    pair = document(nodes, [edge(0, 1, 4)], accelerators=2, cpus=0)
+    for seed in range(5):
+        workload = load(tmp_path, pair)
+        answer = ask("local_search", Question(workload, "throughput", seed=seed))
+        assert answer.objective == pytest.approx(11)
+
+
+def test_greedy_parts_what_a_cpu_takes(tmp_path):
+    nodes = [node(0, 9, 1, size=1), node(1, 9, 1, size=9), node(2, 9, 1, size=1)]
+    chain = document(nodes, [edge(0, 1), edge(1, 2)], accelerators=2, cpus=1, memory=4)
+    found = greedy.solve(Question(load(tmp_path, chain), "latency"))
+    assert found.split.device.tolist() == [0, 2, 1]
 
 
 def test_the_largest_block_is_a_bound(tmp_path):

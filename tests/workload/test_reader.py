@@ -1,9 +1,12 @@
 """Reading workloads: units, and one clear line for what cannot be used."""
 
+import json
+
 import pytest
 from small_workloads import document, edge, load, node
 
 from suite.core.errors import InputError
+from suite.tarnawski.reader import read_split
 
 
 def test_units_are_those_asked_for(tmp_path):
@@ -34,3 +37,32 @@ def test_what_cannot_be_used_is_named(tmp_path, change, message):
     data = document([node(0), node(1), node(2)], []) | change
     with pytest.raises(InputError, match=message):
         load(tmp_path, data)
+
+
+def test_a_split_of_the_forward_pass_is_one_for_training(tmp_path):
+    """The backward node of a colour class is where its forward node is."""
+    nodes = [node(0, colorClass=0), node(1, colorClass=1)]
+    nodes += [node(10 + i, isBackwardNode=True, colorClass=i) for i in range(2)]
+    ends = [(0, 1), (1, 11), (11, 10)]
+    workload = load(tmp_path, document(nodes, [edge(*pair) for pair in ends]))
+    path = tmp_path / "expert.json"
+    path.write_text(json.dumps({"fpgas": [{"nodes": [0]}, {"nodes": [1]}], "cpus": []}))
+    assert read_split(path, workload).device.tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        ({"fpgas": [{"nodes": [0]}], "cpus": [{"nodes": [0, 1]}]}, "places node 0 twice"),
+        ({"cpus": [{"nodes": [0]}, {"nodes": [1]}]}, "uses 2 cpus, small has 1"),
+        ({"fpgas": [{"nodes": []}] * 3}, "uses 3 fpgas, small has 2"),
+        ({"fpgas": [{"nodes": [0, 7]}]}, "places node 7, which small has not"),
+        ({"fpgas": [{"nodes": [0]}]}, "does not place 1 nodes, such as 1"),
+    ],
+)
+def test_a_split_that_does_not_fit_is_refused(tmp_path, split, message):
+    workload = load(tmp_path, document([node(0), node(1)], [edge(0, 1)]))
+    path = tmp_path / "expert.json"
+    path.write_text(json.dumps(split))
+    with pytest.raises(InputError, match=message):
+        read_split(path, workload)

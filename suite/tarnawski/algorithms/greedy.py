@@ -1,4 +1,7 @@
-"""Accelerators filled one after the other in topological order (Tarnawski et al.)."""
+"""Accelerators filled one after the other in topological order.
+
+For latency as Tarnawski et al. do; filling to an even share, for throughput, is ours.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,21 @@ def solve(question: Question) -> Claim:
     if question.objective == "throughput" and workload.accelerators:
         share = float(parts.accelerator[fast].sum()) / workload.accelerators
     device = np.full(parts.count, workload.accelerators, np.int64)
-    current, time, size = 0, 0.0, 0.0
+    current, time, size, taken = 0, 0.0, 0.0, False
     for block in topological_order(parts.count, parts.edges, workload.name):
-        if not fast[block] or parts.size[block] > workload.memory:
-            continue
+        alone = not fast[block] or parts.size[block] > workload.memory
         full = size + parts.size[block] > workload.memory
         last = current == workload.accelerators - 1
-        if full or (not last and time > 0 and time + parts.accelerator[block] / 2 > share):
-            current, time, size = current + 1, 0.0, 0.0
+        long = not last and time > 0 and time + parts.accelerator[block] / 2 > share
+        # What goes to a CPU parts what is before it from what is behind it.
+        if taken and (alone or full or long):
+            current, time, size, taken = current + 1, 0.0, 0.0, False
         if current >= workload.accelerators:
             break
-        device[block] = current
-        time, size = time + parts.accelerator[block], size + parts.size[block]
+        if not alone:
+            device[block] = current
+            time, size = time + parts.accelerator[block], size + parts.size[block]
+            taken = True
     if not workload.cpus and device.max() == workload.accelerators:
         raise Unsupported("the accelerators are full and there is no CPU")
     return Claim(parts.split(device), "feasible")

@@ -19,7 +19,8 @@ OBJECTIVES = ("throughput", "latency")
 def solve(question: Question) -> Claim:
     """Split contiguously; for latency, each accelerator is called once.
 
-    Unsupported when there is no such split, or none was found in time.
+    Starts from DPL's answer, and so is never worse. Unsupported when there is no such split, or
+    none was found in time.
     """
     if question.objective == "latency":
         return solve_latency(question, 1)
@@ -31,13 +32,15 @@ def solve(question: Question) -> Claim:
     solved = model.program.minimise(
         model.target, question.gap, end - monotonic(), start, question.seed
     )
-    if solved.values is None:
+    device, value = known.device, known.objective
+    if solved.values is not None and solved.values[model.target] < value:
+        device = _devices(model, solved.values, workload.accelerators)
+        value = float(solved.values[model.target])
+    if device.min() < 0:
         reason = "exists" if solved.infeasible else f"was found in {question.seconds:g} s"
         raise Unsupported(f"no contiguous split {reason}")
-    device = _devices(model, solved.values, workload.accelerators)
-    status = "optimal" if solved.optimal else "time limit"
-    value = float(solved.values[model.target])
-    return Claim(parts.split(device), status, value, min(solved.bound, value), contiguous=True)
+    status, bound = "optimal" if solved.optimal else "time limit", max(solved.bound, 0.0)
+    return Claim(parts.split(device), status, value, min(bound, value), contiguous=True)
 
 
 def _start(

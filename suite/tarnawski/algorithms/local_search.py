@@ -1,4 +1,9 @@
-"""Local search by single moves; for the largest load off the busiest device, ten restarts."""
+"""Local search by single moves, for the largest load with ten restarts.
+
+Each time the best move of any block to any device. Tarnawski et al.'s knows accelerators alone and
+ignores memory; here CPUs count and memory binds. Where no move lowers the largest load, one that
+leaves it as it is and lowers the sum of all loads is made, too.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ RESTARTS = 10
 def solve(question: Question) -> Claim:
     """Best of the restarts from random splits; for latency, from the fast algorithms' best.
 
-    Unsupported where some block has no device.
+    Unsupported where no random split fits into memory.
     """
     if question.objective == "latency":
         return search_latency(question)
@@ -31,16 +36,18 @@ def solve(question: Question) -> Claim:
     best, least = None, inf
     for _ in range(RESTARTS):
         device = _random(workload, parts, rng)
+        if device is None:
+            continue
         found = _descend(device, *_arrays(workload, parts), workload.accelerators)
         if found < least:
             best, least = device, found
     if best is None:
-        raise Unsupported("no split could be made")
+        raise Unsupported("no random split fits into memory, and there is no CPU")
     return Claim(parts.split(best), "feasible", float(least))
 
 
-def _random(workload: Workload, parts: Blocks, rng: np.random.Generator) -> Ints:
-    """Each block on any device that supports it and, as far as there is one, has room for it."""
+def _random(workload: Workload, parts: Blocks, rng: np.random.Generator) -> Ints | None:
+    """Each block on any device that supports it and has room for it; None where one has none."""
     left = np.full(workload.devices, inf)
     left[: workload.accelerators] = workload.memory
     device = np.empty(parts.count, np.int64)
@@ -49,7 +56,7 @@ def _random(workload: Workload, parts: Blocks, rng: np.random.Generator) -> Ints
         if not np.isfinite(parts.accelerator[block]):
             fits = fits[fits >= workload.accelerators]
         if not len(fits):
-            raise Unsupported("a random split does not fit into memory, and there is no CPU")
+            return None
         device[block] = rng.choice(fits)
         left[device[block]] -= parts.size[block]
     return device
@@ -80,7 +87,7 @@ def _descend(
     cost: Floats,
     accelerators: int,
 ) -> float:
-    """Move blocks (``device`` changes) until no move off the busiest device helps."""
+    """Move blocks (``device`` changes) until no move helps."""
     blocks, devices = times.shape
     count = np.zeros((len(width), devices), np.int64)
     load, used = np.zeros(devices), np.zeros(devices)
@@ -94,12 +101,12 @@ def _descend(
             if 0 < count[o, d] < width[o]:
                 load[d] += cost[o]
     while True:
-        source = np.argmax(load)
-        top, total = load[source], load.sum()
+        top, total = load.max(), load.sum()
         chosen, target, best_top, best_total = -1, -1, top, total
         for b in range(blocks):
+            source = device[b]
             for d in range(devices):
-                if device[b] != source or d == source or used[d] + size[b] > memory[d]:
+                if d == source or used[d] + size[b] > memory[d]:
                     continue
                 off, on = -times[b, source], times[b, d]
                 for p in range(offsets[b], offsets[b + 1]):
@@ -119,6 +126,7 @@ def _descend(
                     chosen, target, best_top, best_total = b, d, highest, after
         if chosen < 0:
             return float(top)
+        source = device[chosen]
         for p in range(offsets[chosen], offsets[chosen + 1]):
             o = pins[p]
             if source < accelerators:
