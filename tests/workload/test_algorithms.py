@@ -141,6 +141,14 @@ def test_dp_out_of_time_answers_with_the_linearised_split(tmp_path):
     assert late.objective == ask("dpl", Question(workload, "throughput")).objective
 
 
+@pytest.mark.parametrize("name", ["ip", "ip_contiguous"])
+def test_an_integer_program_out_of_time_answers_with_what_it_started_from(tmp_path, name):
+    workload = load(tmp_path, chains(4, 12))
+    answer = ask(name, Question(workload, "throughput", gap=0.0, seconds=1e-6))
+    assert answer.objective <= ask("dpl", Question(workload, "throughput")).objective
+    assert answer.bound <= answer.objective
+
+
 def test_scotch_splits_evenly(tmp_path):
     workload = load(tmp_path, chains(2, 6))
     answer = ask("scotch", Question(workload, "throughput"))
