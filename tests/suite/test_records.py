@@ -184,6 +184,24 @@ def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(t
 
 
 @pytest.mark.usefixtures("_plugin")
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError()])
+def test_a_checkpoint_outlasts_what_its_host_could_not_do(tmp_path, monkeypatch, error):
+    job = job_of(tmp_path, "mutation", "{ updates = 20 }")
+    outlets = Outlets(tmp_path / "r", interval=0)
+    run(job, saved=outlets.checkpoint(job))
+    assert outlets.checkpoint_path(job).exists()
+
+    def fails(placer, problem, search):
+        assert search.restore() is not None
+        raise error
+
+    monkeypatch.setattr("suite.bench.run_cell.ask", fails)
+    record, _ = run(job, saved=outlets.checkpoint(job))
+    assert record["status"] != "ok"
+    assert outlets.checkpoint_path(job).exists()
+
+
+@pytest.mark.usefixtures("_plugin")
 @pytest.mark.parametrize("value", ["3", 3.5, True])
 def test_parameters_are_of_their_types_where_annotations_are_types(value):
     with pytest.raises(InputError, match=r"placer mutation: updates is .*; give a whole number"):

@@ -89,6 +89,20 @@ def test_variants_are_lessons_of_their_own(folder: Path, tmp_path: Path) -> None
     assert any((varied.weights[name] != plain.weights[name]).any() for name in plain.weights)
 
 
+def test_by_what_a_policy_was_judged_is_part_of_what_it_is(folder: Path, tmp_path: Path) -> None:
+    grid, output = tmp_path / "judged.toml", tmp_path / "judged.npz"
+    gdp = '[[placer]]\nname = "gdp"\n'
+    judge = f'{gdp}judge = {{ score = "worst", machines = 2, spread = 0.2 }}\n'
+    whole = (folder / "mine.toml").read_text().replace(gdp, judge)
+    grid.write_text(whole.replace('"fan.npz"', f'"{folder}/fan.npz"'))
+    words = ["train", str(grid), "--without", "fan", "--output", str(output)]
+    assert cli.main(words) == 0
+    plain = PolicyFile.load(folder / "without_fan.npz")
+    assert PolicyFile.load(output).identity != plain.identity
+    grid.write_text(grid.read_text().replace("0.2", "0.3"))
+    assert cli.main(words) == 2  # it would be another
+
+
 def test_another_policy_is_not_written_over(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
