@@ -100,14 +100,17 @@ def measure_top_of(arguments: argparse.Namespace) -> MeasureTop | None:
     if arguments.measure_top is None:
         _refuse(given, "--measure-top K")
         if arguments.judge != REAL:
-            _refuse(_given(arguments, "backend", "cluster"), "--measure-top K or --judge real")
+            given = _given(arguments, "backend", "cluster", "expose")
+            _refuse(given, "--measure-top K or --judge real")
         return None
     return MeasureTop(arguments.measure_top, **given)
 
 
 def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     values = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
+    return {
+        name: value for name, value in values.items() if value is not None and value is not False
+    }
 
 
 def _refuse(given: dict[str, Any], missing: str) -> None:

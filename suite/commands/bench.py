@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from suite.commands._checks import refuse
 from suite.commands._common import Subparsers, add_cluster, command, count
 from suite.commands._display import add_tensorboard
 from suite.commands._prepare import prepared
@@ -51,7 +52,7 @@ def add(parsers: Subparsers) -> None:
         "--workers",
         type=count,
         help="processes, with --ray on each node (default: one a core; 0: this one, which no time"
-        " limit stops)",
+        " limit stops; where cells run for real it is one, since others would be measured, too)",
     )
     parser.add_argument("--seed", type=count, help="base seed, instead of the grid's")
     parser.add_argument("--only", metavar="TEXT", help="only cells whose name contains TEXT")
@@ -96,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     real = arguments.backend != "simulator"
     if real:
         grid = run_for_real(grid, arguments.backend, arguments.cluster, arguments.expose)
-    elif arguments.cluster is not None:
-        raise InputError("--cluster goes with --backend cluster; add it")
+    else:
+        refuse(arguments, ("cluster", "expose"), "goes with --backend cluster; add it")
     jobs = [job for job in grid.jobs if (arguments.only or "") in job.cell.name]
     if not jobs:
         raise InputError(f"no cell of {grid.name} has {arguments.only!r} in its name")

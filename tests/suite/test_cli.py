@@ -295,6 +295,7 @@ def assert_refused(arguments, words, capsys):
         ("bench none.toml", "cannot read none.toml"),
         ("bench m.toml", "m.toml: the grid has the unknown key 'name'"),
         ("bench smoke --only nothing", "no cell of smoke has 'nothing' in its name"),
+        ("bench smoke --expose", "--expose goes with --backend cluster; add it"),
         ("bench smoke --workers -1", "'-1' is no whole number >= 0"),
         ("bench smoke --output /proc/no", "cannot use /proc/no"),
         ("fidelity nmt_2 --machine k40 --rounds 0", "is no whole number >= 1"),

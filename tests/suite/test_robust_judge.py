@@ -155,6 +155,7 @@ def test_settings_that_make_no_sense_are_refused(wrong, words):
         (["--machines", "3", "--judge", "real"], "--machines goes with --judge mean or"),
         (["--backend", "session"], "--backend goes with --measure-top K or --judge real; add it"),
         (["--rounds", "3"], "--rounds goes with --measure-top K; add it"),
+        (["--expose"], "--expose goes with --measure-top K or --judge real; add it"),
         (["--measure-top", "3"], "says nothing of how it runs; put its GraphDef beside it"),
     ],
 )
