@@ -27,7 +27,12 @@ SIMPLE = {
 """Placer of grid ``quick`` -> its column in the paper."""
 SCOTCH = {"scotch": "Scotch"}
 """The paper's other simple column, of grid ``reference``, which has more than one seed."""
-PLACETO = {"placeto": "Placeto", "terminal": "Placeto, terminal reward"}
+PLACETO = {
+    "placeto": "Placeto",
+    "terminal": "Placeto, terminal reward",
+    "placeto_released": "Placeto as released",
+    "released_decay": "as released, entropy's weight to 0",
+}
 RNN = "hdp_tf_release"
 """What the paper calls RNN-based: the code of HDP that TensorFlow's repository had."""
 LEARNED = {RNN: "RNN-based (HDP as released)", "hdp": "HDP", "hdp_tuned": "HDP tuned"}
