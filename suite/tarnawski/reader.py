@@ -86,7 +86,9 @@ def read_split(path: Path, workload: Workload) -> Split:
     return Split.of(device)
 
 
-def _with_colours(device: Ints, workload: Workload) -> Ints:
+def _with_colours(
+    device: np.ndarray[tuple[int], np.dtype[np.int64]], workload: Workload
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Nodes without a device where others of their colour class are, if these are on one.
 
     So the authors read a split of the forward pass for training.
