@@ -72,7 +72,7 @@ def load_graph(name: str) -> OpGraph:
     """
     task(name)
     path = graph_path(name)
-    if not missing([name]):
+    if _is_captured(name):
         try:
             return load_graph_file(path)
         except InputError as error:
@@ -83,11 +83,12 @@ def load_graph(name: str) -> OpGraph:
 
 def missing(names: Iterable[str]) -> list[str]:
     """The tasks that have not been captured yet."""
-    return [
-        name
-        for name in dict.fromkeys(names)
-        if not graph_path(name).exists() or not (of_openvino(name) or graph_def_path(name).exists())
-    ]
+    return [name for name in dict.fromkeys(names) if not _is_captured(name)]
+
+
+def _is_captured(name: str) -> bool:
+    """Whether a task's graph is there, and beside it what TensorFlow runs."""
+    return graph_path(name).exists() and (of_openvino(name) or graph_def_path(name).exists())
 
 
 def capture_all(names: Iterable[str], workers: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from suite.commands._checks import refuse
 from suite.commands._common import add_cluster, count, options_of, positive
 from suite.core.errors import InputError
 
@@ -84,11 +85,12 @@ def judging_of(arguments: argparse.Namespace) -> Judging | RealRuns | None:
     """What the search is to be judged by; None: the machine as it is. InputError if unclear."""
     from suite.bench.cell import judging
 
-    given = _given(arguments, "machines", "spread")
     if arguments.judge in (None, REAL):
-        _refuse(given, "--judge mean or --judge worst")
+        why = "goes with --judge mean or --judge worst; add it"
+        refuse(arguments, ("machines", "spread"), why)
     if arguments.judge == REAL and arguments.evaluations is arguments.seconds is None:
         raise InputError("--judge real takes seconds an evaluation; add --evaluations or --seconds")
+    given = _given(arguments, "machines", "spread")
     return None if arguments.judge is None else judging({"score": arguments.judge, **given})
 
 
@@ -96,26 +98,18 @@ def measure_top_of(arguments: argparse.Namespace) -> MeasureTop | None:
     """Which answers are to be run for real; None: none. InputError if unclear."""
     from suite.bench.cell import MeasureTop
 
-    given = _given(arguments, "rounds", "apart")
     if arguments.measure_top is None:
-        _refuse(given, "--measure-top K")
+        refuse(arguments, ("rounds", "apart"), "goes with --measure-top K; add it")
         if arguments.judge != REAL:
-            given = _given(arguments, "backend", "cluster", "expose")
-            _refuse(given, "--measure-top K or --judge real")
+            why = "goes with --measure-top K or --judge real; add it"
+            refuse(arguments, ("backend", "cluster", "expose"), why)
         return None
-    return MeasureTop(arguments.measure_top, **given)
+    return MeasureTop(arguments.measure_top, **_given(arguments, "rounds", "apart"))
 
 
 def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     values = {name: getattr(arguments, name) for name in names}
-    return {
-        name: value for name, value in values.items() if value is not None and value is not False
-    }
-
-
-def _refuse(given: dict[str, Any], missing: str) -> None:
-    for name in given:
-        raise InputError(f"--{name} goes with {missing}; add it")
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def measured_step(arguments: argparse.Namespace, loaded: Loaded, backend: str) -> Step:

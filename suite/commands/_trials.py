@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from suite.commands._common import about
@@ -59,6 +58,8 @@ def trials_json(
     loaded: Loaded, problem: Problem, trials: list[Trial], bound: Bound
 ) -> dict[str, Any]:
     """The same as one object."""
+    from suite.formats.json_file import sayable
+
     graph, (asked, *others) = loaded.graph, trials
     return {
         "model": loaded.origin,
@@ -68,7 +69,7 @@ def trials_json(
         "capacity": {d.name: d.memory for d in problem.machine.devices},
         "lower_bound": bound.seconds,
         "bound_kind": bound.kind,
-        "bound_parts": {k: v if isfinite(v) else None for k, v in bound.parts.items()},
+        "bound_parts": sayable(bound.parts),
         **_trial_json(problem, asked, bound),
         "comparison": [_trial_json(problem, trial, bound) for trial in others],
     }

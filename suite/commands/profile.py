@@ -106,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"{arguments.name!r} cannot name a machine; use letters and digits")
     if arguments.output is None:
         check_own_name(arguments.name)
-    check_can_be_made((arguments.output or profiles_folder()) / f"{arguments.name}.toml")
+    path = (arguments.output or profiles_folder()) / f"{arguments.name}.toml"
+    check_can_be_made(path)
     if arguments.backend == "session" and arguments.cpus > 1 and not arguments.force:
         raise InputError(
             "logical CPUs of one session share their memory, so that no transfer can be timed; take"
@@ -117,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
         models = load_models(arguments, Path(folder))
         with make_backend(arguments.backend, machine, arguments.cluster, expose=expose) as backend:
-            path = _profile(arguments, machine, backend, models)
+            _profile(arguments, machine, backend, models, path)
     print(f"wrote {path}")
     return 0
 
@@ -167,14 +168,16 @@ def _gpu_memory(arguments: argparse.Namespace) -> str | int:
 
 
 def _profile(
-    arguments: argparse.Namespace, machine: Machine, backend: Backend, models: dict[str, Model]
-) -> Path:
+    arguments: argparse.Namespace,
+    machine: Machine,
+    backend: Backend,
+    models: dict[str, Model],
+    path: Path,
+) -> None:
     from suite.execution.profiling.machine_file import machine_toml
     from suite.formats.atomic import atomic
-    from suite.formats.machine_toml import profiles_folder
     from suite.simulator.semantics import HETERO
 
-    folder = arguments.output or profiles_folder()
     rules: Entries = {"dispatch": "fifo", "backend": backend.name}
     if backend.name == "openvino":
         rules["semantics"] = HETERO.name
@@ -191,12 +194,10 @@ def _profile(
     elif models and machine.n_devices > 1:
         profile = run_pieces(profile, backend, models, seconds, rules)
     # All at once, and last: a profile that is broken off leaves the one before as it was.
-    keep_times(models, machine, seconds, spreads, folder / f"{arguments.name}-ops")
-    path: Path = folder / f"{arguments.name}.toml"
+    keep_times(models, machine, seconds, spreads, path.with_name(f"{arguments.name}-ops"))
     with atomic(path) as temporary:
         text = machine_toml(arguments.name, profile, _source(arguments), rules)
         temporary.write_text(text, encoding="utf-8")
-    return path
 
 
 def _measure(arguments: argparse.Namespace, machine: Machine, backend: Backend) -> HostProfile:
