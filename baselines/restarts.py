@@ -17,6 +17,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.search.placer import Placer, Search
 from suite.search.registry import make_placer
+from suite.search.subprocess_call import NativeCrash
 
 
 @dataclass(frozen=True)
@@ -50,34 +51,58 @@ class Restarts:
         """Return the fastest answer that fits in memory, or the last one if none does.
 
         Runs as many at a time as it may have threads; what a placer evaluates itself counts, too.
-        Raises what the placer raises, and BudgetExhausted when the budget does not allow one run.
+        A run whose library crashes has no answer; ``crashed`` among the search's facts counts
+        those. Raises what the placer raises, NativeCrash when every run crashes, and
+        BudgetExhausted when the budget does not allow one run.
         """
         threads = my_share().threads
         waiting = islice(cycle(self.variants()), self.runs)
         answers: list[Placement] = []
+        crashes: list[NativeCrash] = []
         with ThreadPoolExecutor(threads) as pool:
             while batch := list(islice(waiting, int(min(threads, search.remaining)))):
                 try:
-                    answers = _answers(problem, search, batch, pool)
+                    answers = _answers(problem, search, batch, pool, crashes) or answers
                 except BudgetExhausted:
                     break
+        if crashes:
+            search.note(crashed=len(crashes))
         if not answers:
+            if crashes:
+                raise crashes[-1]
             raise BudgetExhausted("restarts needs a budget of at least one placement")
         return search.best or answers[-1]
 
 
 def _answers(
-    problem: Problem, search: Search, batch: Sequence[Placer], pool: ThreadPoolExecutor
+    problem: Problem,
+    search: Search,
+    batch: Sequence[Placer],
+    pool: ThreadPoolExecutor,
+    crashes: list[NativeCrash],
 ) -> list[Placement]:
-    """Run placers side by side, with equal shares of the budget, and judge their answers."""
+    """Run placers side by side, with equal shares of the budget, and judge their answers.
+
+    What crashed is added to ``crashes``.
+    """
     seeds = search.rng.integers(2**31, size=len(batch)).tolist()
     # One evaluation of each share is for judging the answer.
     share = search.remaining / len(batch) - 1
     inner = [search.inner(seed, share) for seed in seeds]
+
+    def run(placer: Placer, one: Search) -> Placement | NativeCrash:
+        try:
+            return placer.place(problem, one)
+        except NativeCrash as crash:
+            return crash
+
     try:
-        answers = list(pool.map(lambda placer, one: placer.place(problem, one), batch, inner))
+        ended = list(pool.map(run, batch, inner))
     finally:
         for one in inner:
             search.count(one)
-    search.evaluate(answers)
+    crashes += [one for one in ended if isinstance(one, NativeCrash)]
+    answers = [one for one in ended if isinstance(one, Placement)]
+    if answers:
+        search.evaluate(answers)
     return answers

@@ -65,3 +65,14 @@ def user_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path / "cache"))
     return tmp_path
+
+
+@pytest.fixture
+def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The badly behaved placers of tests/plugin, as if that were installed."""
+    from suite.search.registry import placers
+
+    monkeypatch.syspath_prepend(TESTS / "plugin")
+    placers.cache_clear()
+    yield
+    placers.cache_clear()

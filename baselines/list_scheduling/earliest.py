@@ -101,6 +101,9 @@ def _earliest_first(
         chosen = int(order[best_place])
         fetch(transfers, work, row(work.inputs, chosen), best_device)
         end = commit(work, plan, tracker, chosen, best_device, best)
+        # What had no room here may have some: its unit's device is decided, or a copy that it
+        # would have needed came with less than was freed.
+        queues[3][best_device] = queues[3][count + best_device] = np.iinfo(np.int64).max
         make(transfers, row(work.outputs, chosen), best_device, end)
         done[chosen] = True
         # Nobody waits any longer for what is placed.
@@ -117,7 +120,7 @@ def _earliest_first(
 
 @kernel
 def _empty_queues(count: int) -> Waiting:
-    """Two pairs of heaps a device, and the operations that had no room there at some time.
+    """Two pairs of heaps a device, what had no room there, and the bytes taken at that time.
 
     (key, place in the order) until the key is past; then (0, place). The key is the time when the
     inputs can be on the device, or on every GPU: for while it waits for a favourite child.
@@ -184,9 +187,11 @@ def _head(
     queue: int,
     free: float,
 ) -> tuple[float, int]:
-    """The first operation of a queue that fits; what does not is put aside till memory is freed."""
+    """The first operation of a queue that fits.
+
+    What does not is put aside till something is placed on the device or its memory is freed.
+    """
     coming, waiting, crowded = queues[0][queue], queues[1][queue], queues[2][queue]
-    # Only when memory was freed since can what had no room have some.
     if tracker.used[device] < queues[3][queue]:
         while len(crowded):
             heappush(coming, crowded.pop())

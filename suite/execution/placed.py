@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ def read_graph_def(path: Path) -> tf.compat.v1.GraphDef:
     try:
         content = path.read_bytes()
         graph_def.ParseFromString(gzip.decompress(content) if path.suffix == ".gz" else content)
-    except (OSError, EOFError, DecodeError) as error:
+    except (OSError, EOFError, zlib.error, DecodeError) as error:
         raise InputError(f"{path} is not a readable GraphDef ({error}); capture it again") from None
     return graph_def
 
@@ -81,10 +82,13 @@ def _set_devices(graph_def: tf.compat.v1.GraphDef, device: Mapping[str, str]) ->
 
 
 def _set_inputs(graph_def: tf.compat.v1.GraphDef, seed: int) -> None:
-    """Turn placeholders into constants: a step begins with its inputs where they are wanted."""
+    """Turn placeholders into constants: a step begins with its inputs where they are wanted.
+
+    Those with a default have that.
+    """
     import tensorflow as tf
 
-    nodes = {n.name: n for n in graph_def.node if n.op in ("Placeholder", "PlaceholderWithDefault")}
+    nodes = {n.name: n for n in graph_def.node if n.op == "Placeholder"}
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(graph_def, name="")
     for name, node in nodes.items():

@@ -3,7 +3,8 @@
 A GraphDef says nothing about initial values. Weights are positive and average their inputs (uniform
 in 0 .. 2 / fan-in), so that activations stay near 1 through any depth; vectors (biases, scales,
 variances) are uniform in 0.5 .. 1; scalars (learning rates, decay rates) are 0.001; integers
-(counters) 0. Optimizer state is as positive, so that no square root fails.
+(counters) 0. Optimizer state is as positive, so that no square root fails. Booleans are true: a
+mask lets everything through, and no mean is over nothing. Complex numbers are real.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _FORWARDING = frozenset(
 
 
 def input_value(placeholder: tf.Operation, seed: int) -> NDArray[Any]:
-    """Values of a placeholder (``tf.Operation``) of known shape: floats in 0 .. 1, valid indices.
+    """Values of a placeholder of known shape: floats in 0 .. 1, valid indices, true.
 
     InputError where its type or shape allows none.
     """
@@ -37,12 +38,16 @@ def input_value(placeholder: tf.Operation, seed: int) -> NDArray[Any]:
     if not shape.is_fully_defined():
         raise InputError(f"input {tensor.name!r} has the open shape {shape}; give it whole")
     rng = np.random.default_rng(_key(placeholder.name, seed))
-    if dtype.is_floating:
+    if dtype.is_bool:
+        return np.ones(shape.as_list(), np.bool_)
+    if dtype.is_floating or dtype.is_complex:
         return np.asarray(rng.random(shape.as_list()), dtype.as_numpy_dtype)
     if dtype.is_integer:
         bound = index_bound(tensor)
         return np.asarray(rng.integers(0, bound, shape.as_list()), dtype.as_numpy_dtype)
-    raise InputError(f"input {tensor.name!r} is of type {dtype.name}; only numbers can be made up")
+    raise InputError(
+        f"input {tensor.name!r} is of type {dtype.name}; only numbers and booleans can be made up"
+    )
 
 
 def index_bound(tensor: tf.Tensor) -> int:
@@ -60,19 +65,26 @@ def index_bound(tensor: tf.Tensor) -> int:
 
 
 def _rows(op: tf.Operation, indices: set[str]) -> int | None:
-    """Rows of the table that ``op`` looks up with its second input, if that is one of indices."""
+    """Rows of the table that ``op`` looks up with its second input, if that is one of indices.
+
+    None where it looks nothing up, or in a table whose size is not known.
+    """
+    import tensorflow as tf
+
     if len(op.inputs) < 2 or op.inputs[1].name not in indices:
         return None
     if op.type == "ResourceGather":
-        return int(op.inputs[0].op.get_attr("shape").dim[0].size)
+        return _size(tf.TensorShape(op.inputs[0].op.get_attr("shape"))[0])
     if op.type == "GatherV2":
-        import tensorflow as tf
-
         axis = tf.get_static_value(op.inputs[2])
-        return None if axis is None else int(op.inputs[0].shape[int(axis)])
+        return None if axis is None else _size(op.inputs[0].shape[int(axis)])
     if op.type == "SparseSoftmaxCrossEntropyWithLogits":
-        return int(op.inputs[0].shape[-1])
+        return _size(op.inputs[0].shape[-1])
     return None
+
+
+def _size(dimension: int | None) -> int | None:
+    return None if dimension is None else int(dimension)
 
 
 def initial_value(variable: tf.Operation, seed: int) -> tf.Tensor:
@@ -81,17 +93,20 @@ def initial_value(variable: tf.Operation, seed: int) -> tf.Tensor:
 
     dtype = tf.as_dtype(variable.get_attr("dtype"))
     shape = tf.TensorShape(variable.get_attr("shape")).as_list()
-    if not dtype.is_floating or not shape:
-        return tf.fill(shape, tf.constant(SCALAR if dtype.is_floating else 0, dtype))
+    weights = dtype.is_floating or dtype.is_complex
+    if not weights or not shape:
+        return tf.fill(shape, tf.constant(SCALAR if weights else dtype.is_bool, dtype))
     low, high = (0.5, 1.0) if len(shape) == 1 else (0.0, 2.0 / math.prod(shape[:-1]))
+    drawn = dtype if dtype in (tf.half, tf.bfloat16, tf.float32, tf.float64) else tf.float32
     uniform = tf.raw_ops.StatelessRandomUniformV2(
         shape=shape,
         key=tf.constant([_key(variable.name, seed)], tf.uint64),
         counter=tf.constant([0, 0], tf.uint64),
         alg=_PHILOX,
-        dtype=dtype,
+        dtype=drawn,
     )
-    return uniform * tf.constant(high - low, dtype) + tf.constant(low, dtype)
+    uniform = uniform * tf.constant(high - low, drawn) + tf.constant(low, drawn)
+    return uniform if drawn == dtype else tf.cast(uniform, dtype)
 
 
 def _key(name: str, seed: int) -> int:

@@ -19,8 +19,11 @@ from suite.formats.machine_toml import machine_from_table
 from suite.search.placer import Search
 
 
-def problem_of(seconds, edges, *, memory="1 GB", latency=1.0, gpus=2, sizes=0, **graph):
-    """GPUs and free bandwidth: a transfer takes ``latency``; ``edges``: a tensor each."""
+def problem_of(seconds, edges, *, memory="1 GB", latency=1.0, gpus=2, sizes=0, also=(), **graph):
+    """GPUs and free bandwidth: a transfer takes ``latency``; ``edges``: a tensor each.
+
+    ``also``: pairs (tensor, another reader).
+    """
     speeds = {"peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0, "memory": memory}
     devices = [{"name": f"gpu:{i}", "kind": "gpu", **speeds} for i in range(gpus)]
     link = {"bandwidth": 1e15, "latency": latency, "channel": "pair"}
@@ -30,7 +33,7 @@ def problem_of(seconds, edges, *, memory="1 GB", latency=1.0, gpus=2, sizes=0, *
         [f"op{i}" for i in range(len(seconds))],
         ["Op"] * len(seconds),
         [a for a, _ in edges],
-        [(t, b) for t, (_, b) in enumerate(edges)],
+        [*((t, b) for t, (_, b) in enumerate(edges)), *also],
         tensor_bytes=sizes,
         seconds={"gpu": seconds},
         **graph,
@@ -106,6 +109,26 @@ def test_memory_comes_back_when_the_last_reader_is_placed():
     for placer in (Heft(), Etf(), MEtf(), MSct()):
         with pytest.raises(Unsupported, match="no GPU has room for 'op1'"):
             place(placer, small)
+
+
+def test_a_copy_that_came_with_less_than_was_freed_makes_room():
+    # gpu:1 holds 500 B for op5 and 500 B for op6; op4 would bring op3's 1000 B and make as many:
+    # 3000 of 2500 B. op5 brings them and frees its 500 B. On gpu:0 is never room for op4.
+    edges = [(0, 5), (1, 6), (2, 6), (3, 4), (4, 6)]
+    sizes = [500, 500, 1000, 1000, 1000]
+    problem = problem_of([1.0] * 7, edges, memory="2.5 kB", sizes=sizes, also=[(3, 5)])
+    homes = np.array([1, 1, 0, 0, -1, 1, 1])
+    found = earliest_first(problem, (np.arange(7), homes))
+    assert np.asarray(found.devices).tolist() == [1, 1, 0, 0, 1, 1, 1]
+
+
+def test_what_had_no_room_follows_its_class():
+    # op0 makes 3 kB and has no room anywhere; once op1 has decided for their class it has a device.
+    edges = [(0, 2), (1, 2)]
+    one = {"gpus": 1, "colocation": [0, 0, 0]}
+    problem = problem_of([1.0] * 3, edges, memory="2.5 kB", sizes=[3000, 1000], **one)
+    found = earliest_first(problem, units(problem, coplaced=False))
+    assert np.asarray(found.devices).tolist() == [0, 0, 0]
 
 
 def test_a_shared_buffer_is_counted_once():

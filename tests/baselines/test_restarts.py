@@ -13,6 +13,7 @@ from suite.core.errors import BudgetExhausted, InputError
 from suite.core.problem import Problem
 from suite.core.scores import Judge, Scores
 from suite.search.placer import Search
+from suite.search.subprocess_call import NativeCrash
 from suite.simulator.compiled.judge import Simulator
 
 
@@ -77,6 +78,19 @@ def test_what_a_restarted_search_evaluates_counts() -> None:
     assert limited.best_time == times[-1]
     assert limited.best is not None
     assert Simulator(problem).run(np.asarray(limited.best.devices)).step_time == times[-1]
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_run_that_crashes_costs_its_own_answer_alone() -> None:
+    problem = six_ops()
+    search = Search(problem, Simulator(problem), 0)
+    best = Restarts("crashes", {}, runs=8).place(problem, search)
+    crashed = search.notes["crashed"]
+    assert 0 < crashed < 8
+    assert search.evaluations == 8 - crashed
+    assert Simulator(problem).run(np.asarray(best.devices)).step_time == search.best_time
+    with pytest.raises(NativeCrash, match="SIGSEGV"):
+        Restarts("crashes", {"share": [1.0]}, runs=2).place(problem, search)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -10,6 +10,7 @@ import numpy as np
 
 from suite.core.errors import Unsupported
 from suite.core.placement import Placement
+from suite.search.subprocess_call import call
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,20 @@ class Killed:
     def place(self, problem, search):
         """Never return."""
         os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@dataclass(frozen=True)
+class Crashes:
+    """Draws one placement by native code that crashes now and then."""
+
+    share: float = 0.5
+    """How often it crashes."""
+
+    def place(self, problem, search):
+        """Return a random placement; NativeCrash."""
+        if search.rng.random() < self.share:
+            call("native code", "faulthandler:_sigsegv", {})
+        return Slow(0).place(problem, search)
 
 
 @dataclass(frozen=True)

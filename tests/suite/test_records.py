@@ -7,7 +7,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from command_line import PLUGIN, ROOT, placebench, records, write_grid
+from command_line import ROOT, placebench, records, write_grid
 
 from suite.bench.cell_files import Outlets
 from suite.bench.grid import load_grid
@@ -25,18 +25,9 @@ from suite.core.arrays import digest
 from suite.core.errors import InputError
 from suite.formats.json_file import write_json
 from suite.search.checkpoint import Checkpoint
-from suite.search.registry import placers
 
 TOLD = datetime.fromisoformat("2026-11-22T00:00:00+00:00")
 """Records that were made from here on say what code made them."""
-
-
-@pytest.fixture
-def _plugin(monkeypatch):
-    monkeypatch.syspath_prepend(PLUGIN)
-    placers.cache_clear()
-    yield
-    placers.cache_clear()
 
 
 def job_of(folder, placer, parameters="{}"):
@@ -167,7 +158,7 @@ def test_a_damaged_checkpoint_has_spent_nothing(tmp_path, content):
     assert Checkpoint(path, "a").spent() == 0
 
 
-@pytest.mark.usefixtures("_plugin")
+@pytest.mark.usefixtures("plugin")
 def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(tmp_path):
     job = job_of(tmp_path, "mutation", "{ updates = 20 }")
     outlets = Outlets(tmp_path / "r", interval=0)
@@ -183,7 +174,7 @@ def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(t
     assert record["placement_hash"] == fresh["placement_hash"]
 
 
-@pytest.mark.usefixtures("_plugin")
+@pytest.mark.usefixtures("plugin")
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError()])
 def test_a_checkpoint_outlasts_what_its_host_could_not_do(tmp_path, monkeypatch, error):
     job = job_of(tmp_path, "mutation", "{ updates = 20 }")
@@ -201,14 +192,14 @@ def test_a_checkpoint_outlasts_what_its_host_could_not_do(tmp_path, monkeypatch,
     assert outlets.checkpoint_path(job).exists()
 
 
-@pytest.mark.usefixtures("_plugin")
+@pytest.mark.usefixtures("plugin")
 @pytest.mark.parametrize("value", ["3", 3.5, True])
 def test_parameters_are_of_their_types_where_annotations_are_types(value):
     with pytest.raises(InputError, match=r"placer mutation: updates is .*; give a whole number"):
         check_types("mutation", {"updates": value})
 
 
-@pytest.mark.usefixtures("_plugin")
+@pytest.mark.usefixtures("plugin")
 def test_a_checkpoint_of_other_code_is_not_taken_up(tmp_path, monkeypatch):
     job, outlets = job_of(tmp_path, "mutation"), Outlets(tmp_path)
     now = outlets.checkpoint(job).identity

@@ -3,19 +3,12 @@
 import json
 
 import pytest
-from command_line import PLUGIN, write_grid
+from command_line import write_grid
 
 from suite.bench.record import read_record
 from suite.cli import main
-from suite.search.registry import placers
 
-
-@pytest.fixture(autouse=True)
-def _plugin(monkeypatch):
-    monkeypatch.syspath_prepend(PLUGIN)
-    placers.cache_clear()
-    yield
-    placers.cache_clear()
+pytestmark = pytest.mark.usefixtures("plugin")
 
 
 def made(tmp_path, placer, budget="", parameters="{}"):
