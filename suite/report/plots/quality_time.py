@@ -11,6 +11,7 @@ from suite.report.hdp import TODAY, beside_table1
 from suite.report.outcome import Outcome, middle
 from suite.report.plot_style import MUTED
 from suite.report.plots._panels import panels
+from suite.report.tables.placeto_run_times import PLACETO
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 TITLE = (
-    "Quality against planning time: step time / lower bound of every placer;"
-    " its grids' budgets differ, from none to 20,000 placements (Placeto) and a minute (race)"
+    "Quality against planning time: step time / lower bound of placers, without CPU only, random"
+    " and those that have short searches alone here; budgets differ, from none to 20,000 placements"
+    " (Placeto) and a minute (race), and so do hosts, of which some are twice as fast as others"
 )
 TABLES = ("hdp_table1", "strong_baselines")
 GRIDS = ("race", "reference", "colocrl", "placeto", "strong", "quick")
@@ -100,6 +102,13 @@ def _legend(placers: list[str]) -> list[Line2D]:
     from matplotlib.lines import Line2D
 
     return [
-        Line2D([], [], ls="", marker=LOOKS[i % len(LOOKS)], label=placer, **_style(i))
+        Line2D(
+            [],
+            [],
+            ls="",
+            marker=LOOKS[i % len(LOOKS)],
+            label=PLACETO.get(placer, placer),
+            **_style(i),
+        )
         for i, placer in enumerate(placers)
     ]

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-TITLE = "Search: best step time so far against evaluated placements and against seconds"
+TITLE = (
+    "Search: best step time so far against evaluated placements and against seconds, on hosts of"
+    " which some are twice as fast as others"
+)
 TABLES = ("hdp_table1", "hdp_table2")
 LEARNERS = {
     "hdp": ("HDP", "#0072b2"),

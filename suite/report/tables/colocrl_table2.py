@@ -151,7 +151,7 @@ def _basis(ours: Comparison) -> tuple[str, str]:
         " the paper prints them once for both GPU counts, which are two cells each here:"
         f" {notes.spread(fitted, PAPER)}.",
         "Scotch, MinCut and Expert are **predictions**:"
-        f" {notes.spread(predicted, PAPER)}. Over all columns,"
+        f" {notes.spread(predicted, PAPER)}. Without the learned column,"
         f" {notes.concordance(fitted | predicted)}. Published cells slower than the slowest of our"
         " random placements, which a poor partition alone hardly explains:"
         f" {notes.beyond_random(ours, PREDICTED)}.",

@@ -153,7 +153,7 @@ def _basis(hdp: Comparison) -> tuple[str, str]:
         " the human expert's cells of Inception-V3, ResNet and RNNLM, whose placement is GPU"
         f" Only's: {notes.spread(fitted, PAPER)}.",
         "Human Expert on NMT, Scotch and MinCut are **predictions**:"
-        f" {notes.spread(predicted, PAPER)}. Over all columns,"
+        f" {notes.spread(predicted, PAPER)}. Without the learned column,"
         f" {notes.concordance(fitted | predicted)}. Published cells slower than the slowest of our"
         " random placements, which a poor partition alone hardly explains:"
         f" {notes.beyond_random(hdp, PREDICTED)}.",

@@ -125,7 +125,7 @@ class _Row:
         return self.placements[base] / self.placements[placer]
 
     def until(self, placer: str, base: str) -> float:
-        """Placements until as fast as the base in the end: median over seeds, perhaps infinite."""
+        """Placements by which half of the seeds were as fast as the base in the end, or inf."""
         return median_until(self._histories[placer], self.outcome[base].median)
 
 
@@ -195,8 +195,10 @@ def _caught_up(rows: list[_Row]) -> Section:
     found = [
         (row.task, str(row.gpus), *(printed(row.until(*pair)) for pair in pairs)) for row in rows
     ]
-    title = "Placements that Placeto needed until as fast as another's median in the end"
-    return Section(title, ("task", "#GPUs", *pairs.values()), tuple(found), MEDIANS)
+    title = (
+        "Placements by which half of Placeto's seeds were as fast as another's median at the end"
+    )
+    return Section(title, ("task", "#GPUs", *pairs.values()), tuple(found))
 
 
 def _printed(theirs: pd.DataFrame) -> Section:

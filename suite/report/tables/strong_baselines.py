@@ -44,15 +44,17 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     sections = [_task(task, strong, [c for c in cells if c.grid == GRID], real) for task in tasks]
     race_cells = [cell for cell in cells if cell.grid == RACE]
     others = [cell for grid in dict.fromkeys(BESIDE.values()) for cell in planned_cells(grid)]
+    beside = of_cells(records, others)
+    beside = beside[beside["placer"].isin(BESIDE)]
     columns = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "lower_bound"]
     return Table(
         TITLE,
         LEAD,
-        (_race(race, of_cells(records, others), race_cells), *sections),
+        (_race(race, beside, race_cells), *sections),
         (
             f"{len(ours)} of {len(cells)} records are there.",
             *failures(ours),
-            *hosts(ours),
+            *hosts(pd.concat([ours, beside])),
             *provenance(ours),
             *code_note(ours),
             *about(real),
