@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suite.capture.products import product_flops
 from suite.capture.tensorflow_internals import CLUSTER, DEVICE_PROPERTIES, ITEM, NAMED_DEVICE
 from suite.core.arrays import Floats
 
@@ -32,6 +33,14 @@ _STATE_TRAFFIC = {
 """Bytes moved per byte of the variable and FLOP per element: each state is read and written, the
 gradient is read. Grappler cannot see the variable behind a handle, and takes the reference that an
 update of a reference variable returns for a tensor that is written."""
+_UPDATES = ("ResourceApply", "ResourceSparseApply", "Apply", "SparseApply")
+"""How updates' names begin: those that are not above move as much for each of their states."""
+_WORK = 2.0
+"""FLOP of such an update per element of each state. It waits for memory, whatever it computes."""
+_OFF = 0.01
+"""Grappler's count of a product stands where it is this near, as a share. It knows neither
+three-dimensional convolutions nor ellipses in an einsum, nor what is computed when dilated or
+explicitly padded."""
 
 
 def count(
@@ -63,16 +72,34 @@ def count(
 
 
 def _corrected(op: tf.Operation, flops: float, touched: float) -> tuple[float, float]:
-    """Replace what the estimator cannot know: updates of and look-ups in variables."""
+    """Replace what the estimator does not know: updates of variables, look-ups, some products."""
     if op.type in _STATE_TRAFFIC:
         traffic, work = _STATE_TRAFFIC[op.type]
         update = op.inputs[-1]
         elements = max((_elements(t) for t in op.inputs), default=0)
         return work * elements, traffic * elements * update.dtype.size
+    if op.type.startswith(_UPDATES):
+        return _update(op)
     if op.type == "ResourceGather":
         size = _elements(op.outputs[0]) * op.outputs[0].dtype.size
         return 0.0, 2.0 * size
+    exact = product_flops(op)
+    if exact is not None and abs(flops - exact) > _OFF * exact:
+        return exact, touched
     return flops, touched
+
+
+def _update(op: tf.Operation) -> tuple[float, float]:
+    """Of an optimizer's update: its states, one of which is the variable, are read and written.
+
+    The largest of the values that it is given is the gradient; a sparse one is of some rows.
+    """
+    given = [
+        t for t in op.inputs if t.dtype.name != "resource" and not t.dtype.name.endswith("_ref")
+    ]
+    states, gradient = len(op.inputs) - len(given), max(given, key=_elements)
+    elements = _elements(gradient)
+    return _WORK * states * elements, (2.0 * states + 1) * elements * gradient.dtype.size
 
 
 def _elements(tensor: tf.Tensor) -> int:

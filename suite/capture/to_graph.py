@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from suite.capture.flatten import lift, prune
 from suite.capture.kernels import Kernel, Registry, gpu_kernel, host_outputs, registered
 from suite.capture.op_costs import count
-from suite.capture.upper_bounds import bounded
+from suite.capture.upper_bounds import bounded, shape_of
 from suite.core.arrays import Floats
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
@@ -34,6 +35,8 @@ ALIASING = frozenset(
     ]
 )
 """Operations whose first output is the buffer of their first input (of the variable, for reads)."""
+_WEIGHTLESS = frozenset(["resource", "variant", "string"])
+"""Types of tensors that count as no bytes: handles to variables, and text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +123,8 @@ def _to_op_graph(
         first.append(len(tensors.producer))
         on_host = host_outputs(op, kernels[i])
         for tensor, host in zip(sized_ops[i].outputs, on_host, strict=True):
-            tensors.add(i, _bytes(tensor), bool(host), tensor.shape.as_list())
+            shape = _shape(tensor)
+            tensors.add(i, _bytes(tensor, shape), bool(host), shape)
     tensor_of = {t.name: first[i] + k for i, op in enumerate(ops) for k, t in enumerate(op.outputs)}
     consumers = [(tensor_of[t.name], i) for i, op in enumerate(ops) for t in op.inputs]
     for i, op in enumerate(ops):
@@ -171,17 +175,19 @@ class _Tensors:
         return len(self.producer) - 1
 
 
-def _bytes(tensor: tf.Tensor) -> int:
-    """Bytes of a ``tf.Tensor``; a handle to a variable has none. InputError on unknown shapes."""
-    if tensor.dtype.name in ("resource", "variant", "string"):
-        return 0
-    elements = tensor.shape.num_elements()
-    if elements is None:
+def _shape(tensor: tf.Tensor) -> list[int]:
+    """The shape of a ``tf.Tensor``; InputError where it weighs something and is not known whole."""
+    shape = shape_of(tensor)
+    if shape is None and tensor.dtype.name not in _WEIGHTLESS:
         raise InputError(
             f"tensor {tensor.name!r} has the unknown shape {tensor.shape}; give the step's"
             " arguments fixed shapes (batch size included)"
         )
-    return int(elements) * int(tensor.dtype.size)
+    return shape or []
+
+
+def _bytes(tensor: tf.Tensor, shape: Sequence[int]) -> int:
+    return 0 if tensor.dtype.name in _WEIGHTLESS else prod(shape) * int(tensor.dtype.size)
 
 
 def _variable_bytes(op: tf.Operation) -> int:

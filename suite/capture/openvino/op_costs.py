@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from suite.capture.products import summed
+
 if TYPE_CHECKING:
     import openvino
 
@@ -76,19 +78,8 @@ def flops(op: openvino.Node) -> float:
         steps = shapes[0][1] if kind.endswith("Sequence") else 1
         return 2.0 * shapes[0][0] * steps * sum(map(prod, shapes[first : first + 2]))
     if kind == "Einsum":
-        return _einsum(op.get_attributes()["equation"], shapes, written)
+        return 2.0 * written * prod(summed(op.get_attributes()["equation"], shapes))
     return float(written)
-
-
-def _einsum(equation: str, shapes: list[tuple[int, ...]], written: int) -> float:
-    """Two for each element of the output and of all that is summed over."""
-    read, _, kept = equation.replace(" ", "").partition("->")
-    sizes: dict[str, int] = {}
-    for labels, shape in zip(read.split(","), shapes, strict=True):
-        front, _, back = labels.partition("...")
-        sizes |= dict(zip(front, shape, strict=False))
-        sizes |= dict(zip(back[::-1], shape[::-1], strict=False))
-    return 2.0 * written * prod(size for label, size in sizes.items() if label not in kept)
 
 
 def bytes_touched(op: openvino.Node) -> float:
