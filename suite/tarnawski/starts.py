@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from suite.core.errors import InputError, Unsupported
 from suite.tarnawski.calls import calls
@@ -16,11 +16,14 @@ def passes(workload: Workload) -> int:
 
 
 def best_start(
-    question: Question, names: Iterable[str], most: int = 1
+    question: Question,
+    names: Iterable[str],
+    most: int = 1,
+    allowed: Callable[[Split], bool] = lambda split: True,
 ) -> tuple[Split, float] | None:
     """The best split that the named algorithms find, with its value.
 
-    It fits into memory and has at most ``most`` calls an accelerator.
+    It is allowed, fits into memory and has at most ``most`` calls an accelerator.
     """
     from suite.tarnawski.run import algorithm
 
@@ -36,6 +39,7 @@ def best_start(
         if (
             not found.oom
             and split.stage.max() < most
+            and allowed(split)
             and (best is None or found.objective < best[1])
         ):
             best = split, found.objective

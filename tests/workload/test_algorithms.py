@@ -5,6 +5,7 @@ import tempfile
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -139,6 +140,18 @@ def test_dp_out_of_time_answers_with_the_linearised_split(tmp_path):
     late = ask("dp", Question(workload, "throughput", seconds=0.0))
     assert late.status == "time limit"
     assert late.objective == ask("dpl", Question(workload, "throughput")).objective
+
+
+def test_the_contiguous_program_starts_from_contiguous_answers_of_others(tmp_path):
+    drawn = Random(27)
+    pairs = [(i, j) for i in range(24) for j in range(i + 1, 24) if drawn.random() < 0.06]
+    nodes = [node(i, colorClass=i) for i in range(24)]
+    data = document(nodes, [edge(*pair) for pair in pairs]) | {"maxFPGAs": 3}
+    question = Question(load(tmp_path, data), "throughput", gap=1.0, seconds=20)
+    found = ask("local_search", question)
+    assert found.contiguous
+    assert found.objective < ask("dpl", question).objective
+    assert ask("ip_contiguous", question).objective <= found.objective
 
 
 @pytest.mark.parametrize("name", ["ip", "ip_contiguous"])
