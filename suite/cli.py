@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -55,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Errors of a file that takes no more."""
 KEEPING = ("bench", "fidelity", "gate", "host", "workload")
 """Commands that leave a record of each cell as it is done."""
 
@@ -91,6 +94,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
+        if error.filename is None and error.errno in FULL:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _say(f"error: cannot write what is printed: {error.strerror}; make room", 2)
         if error.filename is None:
             raise
         advice = "check the path, and the room there"

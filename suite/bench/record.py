@@ -13,7 +13,7 @@ from suite.bench.cell import Cell
 from suite.core.arrays import Ints, digest
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
-from suite.formats.json_file import read_json, write_json
+from suite.formats.json_file import read_json, sayable, write_json
 
 FORMAT = "placebench-record-1"
 STATUSES = ("ok", "oom", "invalid", "timeout", "error", "skipped")
@@ -76,7 +76,7 @@ def write_record(record: Record, devices: Ints | None, path: Path) -> None:
         narrow = np.min_scalar_type(int(np.max(devices, initial=0)))
         with atomic(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, devices=np.asarray(devices, narrow))
-    write_json(record, path)
+    write_json(sayable(record), path)
 
 
 def read_devices(path: Path) -> NDArray[np.int32]:

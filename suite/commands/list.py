@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import MISSING, fields
 
 from suite.commands._common import Subparsers, command
 
@@ -41,8 +41,9 @@ def _placers() -> Iterator[tuple[str, str]]:
 
     for name in placers():
         cls = placer_class(name)
-        summary = (inspect.getdoc(cls) or "").splitlines()[0]
-        parameters = ", ".join(f"{f.name}={default_of(f)!r}" for f in fields(cls))
+        summary = next(iter((inspect.getdoc(cls) or "").splitlines()), "")
+        given = [(f.name, default_of(f)) for f in fields(cls) if f.init]
+        parameters = ", ".join(n if value is MISSING else f"{n}={value!r}" for n, value in given)
         yield name, f"{summary} [{parameters}]" if parameters else summary
 
 

@@ -67,6 +67,11 @@ class Placement:
 def check_devices(problem: Problem, devices: Ints) -> None:
     """Raise InputError unless ``devices`` (int[ops]) is a valid placement of ``problem``."""
     graph, machine = problem.graph, problem.machine
+    if devices.dtype.kind not in "iu":
+        raise InputError(
+            f"a placement of {graph.name} is of type {devices.dtype}; give one whole number, the"
+            " device, for each operation"
+        )
     if devices.shape != (graph.n_ops,):
         raise InputError(
             f"a placement of {graph.name} needs {graph.n_ops} devices, not {devices.shape}"

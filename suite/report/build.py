@@ -220,6 +220,9 @@ def _plot(name: str) -> Plot:
     for member in ("TITLE", "TABLES", "plot"):
         if not hasattr(plot, member):
             raise InputError(f"the plot has no {member} (CONTRIBUTING.md)")
+    if isinstance(plot.TABLES, str) or not isinstance(plot.TABLES, Sequence):
+        raise InputError(f"TABLES of the plot is {plot.TABLES!r}; give a tuple of tables' names")
+    _named(plot.TABLES)
     return cast(Plot, plot)
 
 

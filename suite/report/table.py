@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
+from numbers import Integral
 
 import pandas as pd
 
@@ -79,9 +80,18 @@ class Table:
     """Records it has."""
 
     def __post_init__(self) -> None:
-        """Refuse one text in place of several, which would be taken letter by letter."""
-        if isinstance(self.notes, str):
-            raise TypeError("notes is one text; give a tuple of them")
+        """Refuse what could not be written: TypeError names it, ValueError an empty page."""
+        for name, kind in _MEMBERS.items():
+            _check(name, getattr(self, name), kind)
+        for name, kind in _SEVERAL.items():
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                found = type(given).__name__
+                raise TypeError(f"{name} is of type {found}; give a tuple of {kind.__name__}")
+            for one in given:
+                _check(f"one of {name}", one, kind)
+        if self.found and not self.sections:
+            raise ValueError("there are records and no sections; give one or more")
 
     def markdown(self) -> str:
         """The page."""
@@ -94,3 +104,20 @@ class Table:
     def csv(self) -> str:
         """The data, floats with all their digits."""
         return str(self.data.to_csv(index=False, lineterminator="\n"))
+
+
+_MEMBERS = {
+    "title": str,
+    "lead": str,
+    "data": pd.DataFrame,
+    "expected": Integral,
+    "found": Integral,
+}
+"""Of what type a table's members are."""
+_SEVERAL = {"sections": Section, "notes": str}
+"""Of what type each of those is of which there are several."""
+
+
+def _check(name: str, given: object, kind: type) -> None:
+    if not isinstance(given, kind):
+        raise TypeError(f"{name} is of type {type(given).__name__}; give {kind.__name__}")

@@ -6,11 +6,13 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import json
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import is_dataclass
+from dataclasses import asdict, is_dataclass
 from functools import cache
 from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -65,7 +67,8 @@ def placers() -> Mapping[str, str]:
     named = [
         (name, f"{package}.{name}") for package in PLACER_PACKAGES for name in modules(package)
     ]
-    named += [(point.name, point.value) for point in entry_points(group=ENTRY_POINTS)]
+    for point in entry_points(group=ENTRY_POINTS):
+        named.append((point.name, f"{point.module}:{point.attr}" if point.attr else point.module))
     return _unlike(named, "placer")
 
 
@@ -78,7 +81,10 @@ def placer_class(name: str) -> type[Any]:
         raise InputError(f"placer {name}: {error}") from None
     public = (value for key, value in vars(module).items() if not key.startswith("_"))
     local = (value for value in public if getattr(value, "__module__", None) == where)
-    named = [getattr(module, attribute, None)] if attribute else local
+    try:
+        named = [attrgetter(attribute)(module)] if attribute else list(local)
+    except AttributeError:
+        raise InputError(f"placer {name}: {where} has no {attribute}; mend the name") from None
     classes = [c for c in named if inspect.isclass(c) and is_dataclass(c) and hasattr(c, "place")]
     if len(classes) != 1:
         raise InputError(
@@ -96,9 +102,20 @@ def make_placer(name: str, parameters: Mapping[str, Any]) -> Any:
         words, given = ", ".join(known) or "none", ", ".join(parameters)
         raise InputError(f"placer {name} has parameters {words}; given: {given}")
     try:
-        return cls(**parameters)
+        placer = cls(**parameters)
     except (TypeError, ValueError) as error:
         raise InputError(f"placer {name}: {error}") from None
+    except Exception as error:
+        raise InputError(f"placer {name}: {failure(error)}") from None
+    for parameter, value in asdict(placer).items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"placer {name}: {parameter} is {value!r}, which no record can hold; use numbers,"
+                " text, and lists or mappings of them"
+            ) from None
+    return placer
 
 
 @cache
@@ -135,6 +152,11 @@ def _tasks_of(module: str) -> Mapping[str, Model]:
             f"{module} defines no TASKS, a mapping of names to models; define them, or begin"
             " the file's name with an underscore"
         )
+    for name in known:
+        if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
+            raise InputError(
+                f"{module}: task {name!r} cannot name a folder; use letters and digits"
+            )
     return known
 
 

@@ -344,6 +344,16 @@ def test_a_reader_that_leaves_is_no_error():
         assert process.wait(60) == 141
 
 
+def test_a_full_disk_behind_what_is_printed_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        streams = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
+        ended = placebench("list", "machines", **streams)
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "placebench: error: cannot write what is printed: No space left on device; make room\n"
+    )
+
+
 def test_a_native_crash_is_one_line(folder, tmp_path):
     (tmp_path / "hung.py").write_text(
         "from dataclasses import dataclass\n"

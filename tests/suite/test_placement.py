@@ -57,6 +57,13 @@ def test_an_invalid_placement_is_refused(problem, devices, message):
         Placement.of(problem, np.array(devices))
 
 
+@pytest.mark.parametrize("kind", [bool, float, object, str])
+def test_devices_are_whole_numbers(problem, kind):
+    given = np.zeros(3).astype(kind)
+    with pytest.raises(InputError, match="give one whole number, the device, for each operation"):
+        Placement.of(problem, given)
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [

@@ -11,7 +11,7 @@ from suite.bench.load_problem import expert, rule_of
 from suite.cli import main
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
-from suite.search.registry import placers, task, task_sources, tasks
+from suite.search.registry import make_placer, placers, task, task_sources, tasks
 
 MODEL = "from models.nmt import TASKS as known\nTASKS = dict(list(known.items())[:1])\n"
 CALLED_TWICE = "two tasks are named 'nmt_2': models.again and models.nmt; rename one"
@@ -64,6 +64,59 @@ def test_a_file_that_fails_is_told_in_one_line(
     assert error.startswith("placebench: error: ")
     assert told in error
     assert error.count("\n") == 1
+
+
+PLACER = """
+from dataclasses import dataclass, field
+from pathlib import Path
+@dataclass(frozen=True)
+class Mine:
+    {}
+    def __post_init__(self):
+        {}
+    def place(self, problem, search): ...
+"""
+
+
+@pytest.fixture
+def more_placers(tmp_path):
+    """Write a placer ``mine`` with these fields and checks, for the time of a test."""
+    baselines.__path__.append(str(tmp_path))
+    placers.cache_clear()
+    yield lambda fields, checks="pass": (tmp_path / "mine.py").write_text(
+        PLACER.format(fields, checks)
+    )
+    baselines.__path__.remove(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("fields", "checks", "told"),
+    [
+        ("k: int = 0", "assert self.k > 0", "placer mine: AssertionError: (mine.py:8)"),
+        ("k: object = Path('a')", "pass", "placer mine: k is PosixPath('a'), which no record can"),
+    ],
+)
+def test_what_a_placers_parameters_cannot_be_is_told_in_one_line(
+    more_placers, fields, checks, told
+):
+    more_placers(fields, checks)
+    with pytest.raises(InputError) as error:
+        make_placer("mine", {})
+    assert told in str(error.value)
+
+
+def test_a_placer_is_listed_whatever_its_words_and_fields(more_placers, capsys):
+    more_placers('""" """\n    k: int\n    n: int = field(default=3, init=False)\n    m: int = 2')
+    assert main(["list", "placers"]) == 0
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if " mine " in one]
+    assert line.split() == ["placer", "mine", "[k,", "m=2]"]
+
+
+def test_a_tasks_name_is_a_folders(more_models):
+    text = "from models.nmt import TASKS as known\nTASKS = {'a/b': known['nmt_2']}\n"
+    (more_models / "slash.py").write_text(text)
+    with pytest.raises(InputError, match=r"models\.slash: task 'a/b' cannot name a folder"):
+        tasks()
 
 
 WHOLE = {

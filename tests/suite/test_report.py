@@ -228,7 +228,25 @@ FAILING = [
         "tables",
         "noted",
         MADE_UP.replace("(count,), ()", "(count,), 'one'"),
-        "TypeError: notes is one text; give a tuple of them",
+        "TypeError: notes is of type str; give a tuple of str",
+    ),
+    (
+        "tables",
+        "commas",
+        MADE_UP.replace("(count,), ()", "(count), ()"),
+        "TypeError: sections is of type Section; give a tuple of Section",
+    ),
+    (
+        "tables",
+        "blank",
+        MADE_UP.replace("(count,), ()", "(), ()"),
+        "ValueError: there are records and no",
+    ),
+    (
+        "tables",
+        "counted",
+        MADE_UP.replace("1, 1)", "'1', 1)"),
+        "TypeError: expected is of type str; give Integral",
     ),
     (
         "tables",
@@ -241,6 +259,18 @@ FAILING = [
         "draws",
         "TITLE, TABLES = 'A', ('made_up',)\ndef plot(records, published):\n    return {}[3]\n",
         "KeyError: 3 (draws.py:3)",
+    ),
+    (
+        "plots",
+        "letters",
+        "TITLE, TABLES = 'A', ('made_up')\ndef plot(records, published):\n    return 1\n",
+        "TABLES of the plot is 'made_up'; give a tuple of tables' names",
+    ),
+    (
+        "plots",
+        "typo",
+        "TITLE, TABLES = 'A', ('made_down',)\ndef plot(records, published):\n    return 1\n",
+        "no table 'made_down'; did you mean 'made_up'?",
     ),
     (
         "plots",
@@ -263,7 +293,8 @@ def test_new_tables_and_plots_are_found_and_one_that_fails_costs_itself_alone(
     printed = capsys.readouterr()
     for _, name, _, told in FAILING:
         assert f"{name} is not written: {told}" in printed.out
-    names = "broken, empty, floats, noted, nothing, reads, needy, sums, draws"
+    names = "blank, broken, commas, counted, empty, floats, noted, nothing, reads"
+    names += ", letters, needy, typo, sums, draws"
     assert printed.err == f"placebench: error: not written: {names}; see above, mend their files\n"
     assert "| 1 |" in (output / "made_up.md").read_text()
     assert "[Made up](made_up.md)" in (output / "README.md").read_text()
