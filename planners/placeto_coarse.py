@@ -13,6 +13,7 @@ from planners.placeto import Placeto
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.search.placer import Search
+from suite.search.training import Learned, Training
 
 
 @dataclass(frozen=True)
@@ -25,3 +26,12 @@ class PlacetoCoarse(Placeto):
         Raises BudgetExhausted when the budget does not allow one episode to begin.
         """
         return super().place(CoarseProblem.like(problem), search)
+
+    def train(self, training: Training) -> Learned:
+        """Learn on all graphs by the same groups, an episode on each in turn.
+
+        Raises BudgetExhausted when a graph's budget does not allow one episode to begin.
+        """
+        for search in training.searches:
+            search.problem = CoarseProblem.like(search.problem)
+        return super().train(training)

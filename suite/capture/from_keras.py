@@ -5,6 +5,8 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,13 +58,12 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     this. InputError for what cannot be trained, has open shapes or a ``train_step`` of its own.
     """
     _check_own_rules(network, name)
-    _check_masks(network, name)
     inputs = inputs_of(network, name, options)
     choices = [str(inputs)]
     if not network.trainable_variables:
         raise InputError(f"{name} has no trainable weights; there is no step to place")
     try:
-        with _unrolled(network) as unrolled:
+        with _unrolled(network, name) as unrolled:
             choices += unrolled
             outputs = _outputs(network, inputs)
             labels, loss, optimizer, said = _goal(network, outputs)
@@ -73,7 +74,15 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     except Exception as error:
         words = describe_exception(error)
         raise InputError(f"{name}: Keras cannot build a training step: {words}") from None
-    return capture_function(function, name, choices + said)
+    try:
+        return capture_function(function, name, choices + said)
+    except InputError as error:
+        if f"'{optimizer.name}/cond" not in str(error):
+            raise
+        raise InputError(
+            f"{name}: optimizer {type(optimizer).__name__} branches, as Keras' does on the sparse"
+            " gradients of an Embedding; compile with Adam or SGD, or name a function of one step"
+        ) from None
 
 
 def _check_own_rules(network: keras.Model, name: str) -> None:
@@ -126,42 +135,49 @@ def _outputs(network: keras.Model, inputs: KerasInputs) -> object:
     return forward.get_concrete_function(*inputs.specs).structured_outputs
 
 
-def _check_masks(network: keras.Model, name: str) -> None:
-    """Refuse what Keras 3.15 computes otherwise once it is unrolled (InputError).
+def _without_mask(layer: keras.layers.RNN, name: str) -> Callable[..., object]:
+    """A recurrent layer's call that refuses a mask, wherever that comes from (InputError).
 
-    Going backwards over a masked sequence, it fills in what the mask leaves out from the other end.
+    Going backwards over a masked sequence, Keras 3.15 fills in what the mask leaves out from the
+    other end once it is unrolled.
     """
-    import keras
+    call = layer.call
 
-    layers = network._flatten_layers()
-    masked = any(
-        isinstance(layer, keras.layers.Masking) or getattr(layer, "mask_zero", False)
-        for layer in layers
-    )
-    for layer in layers:
-        backwards = isinstance(layer, keras.layers.RNN) and layer.go_backwards
-        if masked and backwards and layer.return_sequences:
+    @wraps(call)
+    def checked(*given: object, **named: object) -> object:
+        if signature(call).bind(*given, **named).arguments.get("mask") is not None:
             raise InputError(
                 f"{name}: layer {layer.name!r} goes backwards over a masked sequence and returns"
                 " all of it, which Keras computes otherwise where loops are unrolled, as they must"
                 " be here; leave out the mask, or name a function of one step"
             )
+        return call(*given, **named)
+
+    return checked
 
 
 @contextmanager
-def _unrolled(network: keras.Model) -> Iterator[list[str]]:
-    """Unroll recurrent layers while the step is traced; yields the choice in words."""
+def _unrolled(network: keras.Model, name: str) -> Iterator[list[str]]:
+    """Unroll recurrent layers while the step is traced; yields the choice in words.
+
+    InputError from a call of what Keras computes otherwise then.
+    """
     import keras
 
     found = [layer for layer in network._flatten_layers() if isinstance(layer, keras.layers.RNN)]
     before = [layer.unroll for layer in found]
+    backwards = [layer for layer in found if layer.go_backwards and layer.return_sequences]
     for layer in found:
         layer.unroll = True
+    for layer in backwards:
+        layer.call = _without_mask(layer, name)
     try:
         yield ["recurrent layers unrolled"] if found else []
     finally:
         for layer, unroll in zip(found, before, strict=True):
             layer.unroll = unroll
+        for layer in backwards:
+            del layer.call
 
 
 def _goal(

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 def product_flops(op: tf.Operation) -> float | None:
     """FLOP of a ``tf.Operation``; None where it is no such product, or a shape is not known."""
+    flops = _real_flops(op)
+    # A complex product takes four real ones, and as many sums.
+    return 4 * flops if flops is not None and op.outputs[0].dtype.is_complex else flops
+
+
+def _real_flops(op: tf.Operation) -> float | None:
     if op.type == "Conv" or op.type.startswith(("Conv2D", "Conv3D", "DepthwiseConv2dNative")):
         return _convolution(op)
     if op.type == "Einsum":

@@ -29,6 +29,8 @@ def make_backend(
         raise InputError(f"there is no backend {name!r}; one of {', '.join(BACKENDS)}")
     if cluster_file is not None:
         raise InputError(f"a {name} needs no cluster file; leave it out, or take backend cluster")
+    if expose:
+        raise InputError(f"a {name} has no servers to expose; leave --expose out")
     if name == "openvino":
         from suite.execution.openvino.backend import OpenVINOBackend
 

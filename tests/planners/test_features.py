@@ -22,6 +22,7 @@ from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.search.placer import Placer, Search
+from suite.search.training import Training
 from suite.simulator.compiled.judge import Simulator
 
 RAW = HDP(op_scale="raw", group_scale="raw", outputs=1, dimensions=2)
@@ -52,6 +53,12 @@ def chain() -> Problem:
 
 
 def test_groups_of_a_coarse_problem_are_hsdags_nodes() -> None:
+    problem = two_ends()
+    assert len(set(problem.groups.tolist())) == 1
+    assert CoarseProblem.like(problem).groups.tolist() == [0, 0, 0, 1, 2]
+
+
+def two_ends() -> Problem:
     """a - b - c and e end in d. ColocRL joins all: each is read by a single operation."""
     graph = OpGraph.create(
         "two ends",
@@ -62,9 +69,22 @@ def test_groups_of_a_coarse_problem_are_hsdags_nodes() -> None:
         tensor_bytes=[8] * 4,
         seconds={"cpu": np.ones(5), "gpu": np.ones(5)},
     )
-    problem = Problem.create(graph, six_ops().machine)
-    assert len(set(problem.groups.tolist())) == 1
-    assert CoarseProblem.like(problem).groups.tolist() == [0, 0, 0, 1, 2]
+    return Problem.create(graph, six_ops().machine)
+
+
+def test_placeto_is_trained_on_the_nodes_that_it_places(uncompiled: None) -> None:
+    problem, found = two_ends(), list[NDArray[np.int32]]()
+
+    def judge(devices: NDArray[np.int32]) -> Scores:
+        found.extend(devices)
+        return Simulator(problem)(devices)
+
+    search = Search(problem, judge, max_evaluations=40)
+    PlacetoCoarse(episodes=4).train(Training([search], 0))
+    devices = np.array(found)
+    assert (devices[:, 0] == devices[:, 2]).all()
+    assert (devices[:, 0] != devices[:, 3]).any()
+    assert (devices[:, 3] != devices[:, 4]).any()
 
 
 @pytest.mark.parametrize("placer", [RnnBased(hidden=4, updates=3), PlacetoCoarse(episodes=2)])

@@ -200,9 +200,45 @@ def test_a_masked_sequence_that_is_read_backwards_is_refused(mask, whole):
         with pytest.raises(InputError, match="goes backwards over a masked sequence"):
             from_keras.capture_keras(network, "net", Options())
         return
-    with from_keras._unrolled(network):
+    with from_keras._unrolled(network, "net"):
         np.testing.assert_allclose(network(data), rolled, atol=1e-6)
     assert from_keras.capture_keras(network, "net", Options()).graph.n_ops
+
+
+class Known(layers.Layer):
+    """Knows which of its inputs count, and says so by a mask."""
+
+    def call(self, x):
+        return x * 1.0
+
+    def compute_mask(self, inputs, mask=None):
+        return keras.ops.any(inputs != 0, axis=-1)
+
+
+@pytest.mark.parametrize("given", ["argument", "layer"])
+def test_a_mask_is_noticed_wherever_it_comes_from(given):
+    x, both = keras.Input((6, 4), 8), layers.Bidirectional(layers.LSTM(3, return_sequences=True))
+    y = both(Known()(x)) if given == "layer" else both(x, mask=keras.ops.any(x != 0, axis=-1))
+    with pytest.raises(
+        InputError, match=r"net: layer 'backward_lstm.*' goes backwards over a mask"
+    ):
+        from_keras.capture_keras(keras.Model(x, y), "net", Options())
+
+
+def test_a_mask_of_other_layers_is_no_matter():
+    x, ids = keras.Input((6, 4), 8), keras.Input((6,), 8, dtype="int32")
+    read = layers.GRU(3)(layers.Embedding(50, 4, mask_zero=True)(ids))
+    both = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(x)
+    network = keras.Model([x, ids], [both, read])
+    assert from_keras.capture_keras(network, "net", Options()).graph.n_ops
+
+
+def test_an_optimizer_that_branches_is_told_by_name():
+    ids = keras.Input((6,), 8, dtype="int32")
+    network = keras.Model(ids, layers.Dense(1)(layers.Flatten()(layers.Embedding(50, 4)(ids))))
+    network.compile("rmsprop", "mse")
+    with pytest.raises(InputError, match=r"net: optimizer RMSprop branches.*compile with Adam"):
+        from_keras.capture_keras(network, "net", Options())
 
 
 def test_ids_that_would_be_rounded_are_refused():
