@@ -4,6 +4,8 @@ Operations are (name, device, nanoseconds), tensors (producer, bytes, readers) a
 number of the tensor whose buffer it shares.
 """
 
+import numpy as np
+
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
@@ -48,3 +50,30 @@ def case(ops, tensors, persistent=0, in_host=(), **arguments):
         seconds={"cpu": seconds, "gpu": seconds},
     )
     return Problem.create(graph, machine(max(devices) + 1, **arguments)), devices
+
+
+def chains(gpus: int, times: int = 1, large_on_gpu: float = 1e-4) -> Problem:
+    """A large operation, then ten small ones in a row and a large one, so often; and a lone one.
+
+    In microseconds: small ones take 2 on the CPU and 10 on a GPU, large ones 1,000 and 100, and
+    every transfer 15. The lone one is small and reads what the first makes.
+    """
+    names = ["first"]
+    for at in range(times):
+        names += [*(f"small_{at}_{i}" for i in range(10)), f"large_{at}"]
+    row = len(names)
+    names.append("lone")
+    large = np.array([not name.startswith(("small", "lone")) for name in names])
+    ends = [*zip(range(row - 1), range(1, row), strict=True), (0, row)]
+    graph = OpGraph.create(
+        "chains",
+        names,
+        np.where(large, "Large", "Small").tolist(),
+        [producer for producer, _ in ends],
+        [(tensor, reader) for tensor, (_, reader) in enumerate(ends)],
+        seconds={
+            "cpu": np.where(large, 1e-3, 2e-6).tolist(),
+            "gpu": np.where(large, large_on_gpu, 1e-5).tolist(),
+        },
+    )
+    return Problem.create(graph, machine(1 + gpus, latency=15_000))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hand_made import chains
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from six_ops import six_ops
@@ -89,18 +92,24 @@ def test_several_are_laid_as_each_alone(modules) -> None:
         assert row.tolist() == modules.laid(placement)[1].tolist()
 
 
-def test_the_host_takes_over_only_in_the_share_that_is_asked_for(problem, structure) -> None:
-    for hosted in (0.0, 0.9):
-        modules = ModulePlacements(problem, structure, hosted)
-        rng = np.random.default_rng(1)
-        drawn = [modules.drawn(rng) for _ in range(50)]
-        changed = [modules.changed(one, rng) for one in drawn for _ in range(4)]
-        taken = {one.host for one in drawn + changed} - {NEVER}
-        if not hosted:
-            assert not taken
-        for number in taken:
-            plain = modules.laid(ModulePlacement(0, (0,) * 99, {}, {}))[1]
-            assert (modules.laid(ModulePlacement(0, (0,) * 99, {}, {}, number))[1] != plain).any()
+@pytest.mark.parametrize("hosted", [0.0, 0.6])
+def test_the_host_takes_over_only_in_the_share_that_is_asked_for(hosted: float) -> None:
+    problem = chains(gpus=2)
+    modules = ModulePlacements(problem, find_structure(problem), hosted)
+    rng = np.random.default_rng(1)
+    drawn = [modules.drawn(rng) for _ in range(200)]
+    share = np.mean([one.host != NEVER for one in drawn])
+    assert share == pytest.approx(hosted, abs=0.1)
+    changed = [modules.changed(one, rng) for one in drawn]
+    taken = {one.host for one in drawn + changed} - {NEVER}
+    # Two cuts: the chain of small operations, alone and with the lone one.
+    assert taken == ({0, 1} if hosted else set())
+    all_on_one = ModulePlacement(0, (0,) * 99, {}, {})
+    plain = modules.laid(all_on_one)[1]
+    for number in taken:
+        row = modules.laid(replace(all_on_one, host=number))[1]
+        assert row[1:11].tolist() == [0] * 10
+        assert (row != plain).any()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hand_made import machine
+from hand_made import chains
 from hypothesis import given, settings
 from six_ops import device
 from strategies import problems
@@ -19,7 +19,6 @@ from baselines.local_search.settling import Settling
 from baselines.local_search.walks import Walks
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
-from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
 from suite.search.placer import Search
@@ -71,33 +70,6 @@ def test_no_division_costs_less_at_these_prices(problem: Problem) -> None:
         assert any(
             (row == 1).all() or spent[row == 0, 0].sum() > spent[row == 1, 1].sum() for row in best
         )
-
-
-def chains(gpus: int, times: int = 1, large_on_gpu: float = 1e-4) -> Problem:
-    """A large operation, then ten small ones in a row and a large one, so often; and a lone one.
-
-    In microseconds: small ones take 2 on the CPU and 10 on a GPU, large ones 1,000 and 100, and
-    every transfer 15. The lone one is small and reads what the first makes.
-    """
-    names = ["first"]
-    for at in range(times):
-        names += [*(f"small_{at}_{i}" for i in range(10)), f"large_{at}"]
-    row = len(names)
-    names.append("lone")
-    large = np.array([not name.startswith(("small", "lone")) for name in names])
-    ends = [*zip(range(row - 1), range(1, row), strict=True), (0, row)]
-    graph = OpGraph.create(
-        "chains",
-        names,
-        np.where(large, "Large", "Small").tolist(),
-        [producer for producer, _ in ends],
-        [(tensor, reader) for tensor, (_, reader) in enumerate(ends)],
-        seconds={
-            "cpu": np.where(large, 1e-3, 2e-6).tolist(),
-            "gpu": np.where(large, large_on_gpu, 1e-5).tolist(),
-        },
-    )
-    return Problem.create(graph, machine(1 + gpus, latency=15_000))
 
 
 def test_a_chain_is_taken_as_a_whole_though_no_link_of_it_alone_pays() -> None:

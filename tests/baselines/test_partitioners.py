@@ -221,6 +221,16 @@ def test_a_home_is_found_wherever_the_machine_lists_it():
     assert place("scotch", problem)[1] == place("mincut", problem)[1] == 2
 
 
+def test_a_home_is_the_fastest_cpu():
+    """Nine FLOP, which the CPUs take 9 s, 1 s and 4.5 s for."""
+    machine = machine_of(2)
+    cpu, *gpus = machine.devices
+    cpus = [replace(cpu, name=f"cpu:{i}", peak_flops=flops) for i, flops in enumerate((1, 9, 2))]
+    machine = replace(machine, devices=(*cpus, *gpus))
+    problem = problem_of([(0, 1, 8)], machine, gpu_kernel=[1, 0], seconds={}, flops=[9.0, 9.0])
+    assert homes_outside(problem, np.array([3, 4])).tolist() == [-1, 1]
+
+
 PATH = {
     "offsets": np.array([0, 1, 3, 4]),
     "neighbours": np.array([1, 0, 2, 1]),

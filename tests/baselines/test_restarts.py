@@ -27,10 +27,10 @@ def test_the_best_of_all_answers_is_returned() -> None:
             return scores
 
     judge = Noting(problem)
-    search = Search(problem, judge, 1)
+    search = Search(problem, judge, 0)
     best = Restarts("random", {}, runs=9).place(problem, search)
     assert search.evaluations == len(seen) == 9
-    assert judge.run(best.devices).step_time == search.best_time == min(seen) < max(seen)
+    assert judge.run(best.devices).step_time == search.best_time == min(seen) < seen[-1]
     assert len(search.history) > 1
 
 

@@ -81,6 +81,18 @@ def test_best_of_random_without_a_fit_comes_nearest_to_one():
     assert search.best is None
 
 
+def test_best_of_random_goes_by_the_fullest_device():
+    """One device that is half too full, or three that are by a fifth each."""
+    problem = problem_of(1)
+
+    def judge(devices):
+        shares = np.where(devices == 0, [1.5, 0, 0], [1.2, 1.2, 1.2])
+        peaks = np.int64(shares * problem.machine.memory)
+        return Scores(np.ones(len(devices)), np.ones(len(devices), np.bool_), peaks)
+
+    assert place("best_of_random", problem, judge, k=40)[0] != [0]
+
+
 def test_best_of_random_stops_with_its_budget():
     problem = problem_of(1)
     judge = judge_by([1.0, 2.0, 3.0], [0, 0, 0], [5, 5, 5])

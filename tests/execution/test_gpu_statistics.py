@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from suite.execution.measurement import Step, Timing
+from suite.execution.measurement import Step, Timing, Trace
 from suite.execution.memory import ALLOCATOR, STATISTICS, UNKNOWN, peaks, recorded_peak
 from suite.execution.request import Request
 from suite.execution.statistics import trace_of
@@ -62,6 +62,13 @@ def test_an_operation_on_a_gpu_lasts_from_its_first_kernel_to_its_last(statistic
     # Without a kernel, the launch is all there is of an operation.
     assert seconds[:4] == pytest.approx([10e-6, 70e-6, 10e-6, 1e-6])
     assert np.isnan(seconds[4])
+
+
+def test_an_operation_that_ran_twice_took_the_sum():
+    """A second of the first event and three of the other."""
+    times = np.array([0.0, 2.0]), np.array([1.0, 5.0])
+    trace = Trace(("loop", "loop"), ("", ""), np.zeros(2, np.int32), *times)
+    assert trace.op_seconds(["loop"]).tolist() == [4.0]
 
 
 def test_events_are_on_the_devices_of_the_backend_and_streams_are_none_of_their_own(statistics):

@@ -5,11 +5,13 @@ import json
 import shutil
 from statistics import median
 
+import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
 from suite.cli import main
 from suite.report.build import build_table
+from suite.report.tables._winner import Winner
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +119,24 @@ def test_what_overlaps_is_no_disagreement(folder, tmp_path):
     wide = {"step_time": 500 * seconds, "step_times": [min(steps), 999 * seconds]}
     line = changed(folder, tmp_path, "m_topo", **wide, **promised(folder))
     assert (line["fastest simulated"], line["same"]) == ("m_topo", "within noise")
+
+
+def test_a_winner_is_alone_where_no_other_interval_overlaps_its_own():
+    """1.0 is between 0.9 and 1.1, which 1.1 between 1.05 and 1.2 overlaps and 1.3 does not."""
+    rows = pd.DataFrame(
+        {
+            "label": ["a", "b", "c"],
+            "status": "ok",
+            "simulated": [1.0, 2.0, 3.0],
+            "simulated_oom": False,
+            "measured": [1.0, 1.1, 1.3],
+            "low": [0.9, 1.05, 1.2],
+            "high": [1.1, 1.2, 1.4],
+            "placement_hash": ["1", "2", "3"],
+        }
+    )
+    assert Winner.of(rows).alone == ""
+    assert Winner.of(rows[rows["label"] != "b"]).alone == "a"
 
 
 def test_what_the_simulator_refuses_cannot_be_its_winner(folder, tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from models._recurrent import LSTM, Parameters
 from models.nmt import NMT
 from models.post_tasks import PostRNNLM
 from models.rnnlm import RNNLM
@@ -220,3 +221,10 @@ def test_the_tasks_have_the_papers_sizes():
 def test_every_task_says_what_was_chosen_here():
     for model in tasks().values():
         assert model.choices
+
+
+def test_a_memory_is_kept_by_the_forget_gate_s_bias():
+    """All weights are zero: the gate is sigmoid(1), 0.731, and nothing new comes in."""
+    layer, nothing = LSTM(Parameters(), "lstm", inputs=1, units=1), tf.zeros([1, 1])
+    memory, _ = layer.step(0, nothing, (tf.ones([1, 1]), nothing), layer.weights())
+    assert float(memory[0, 0]) == pytest.approx(1 / (1 + math.exp(-1)))

@@ -243,6 +243,21 @@ def test_it_leaves_placements_that_do_not_fit() -> None:
     assert np.mean(told[-5:]) > np.mean(told[:5]) + 1
 
 
+def test_memory_that_is_missing_costs_as_much_as_is_said() -> None:
+    problem = six_ops()
+
+    def too_full(devices: NDArray[np.int32]) -> Scores:
+        count = len(devices)
+        peaks = np.tile(2 * problem.machine.memory, (count, 1))
+        return Scores(np.full(count, 4.0), np.ones(count, np.bool_), peaks)
+
+    search, told = Search(problem, too_full, 0), list[float]()
+    search.journal.listener = lambda progress: told.append(progress.scalars["reward"])
+    Post(updates=1, overload_cost=3.0).place(problem, search)
+    # Minus the root of 4 s, less 3 times the whole memory that is missing.
+    assert told == [-2.0 - 3.0]
+
+
 def test_a_search_that_meets_only_oom_says_so() -> None:
     problem = six_ops(gpu="2 kB", cpu="2 kB")
     search = Search(problem, Simulator(problem), 0)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from six_ops import six_ops
 
 from planners.hdp import HDP
 from planners.hdp_tuned import HDPTuned
+from planners.policy_gradient.reinforce import Reinforce, Sample
+from planners.policy_gradient.rewards import Credit
+from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.core.scores import Scores
+from suite.search.placer import Search
 from suite.search.registry import make_placer
+from suite.simulator.compiled.judge import Simulator
 
 SCORES = Scores(
     step_time=np.array([4.0, 1.0, 9.0]),
@@ -65,6 +71,52 @@ def test_batch_advantages_have_mean_zero_and_deviation_one() -> None:
     baseline = HDPTuned(advantage="batch").baseline()
     credit = baseline.credit(np.array([-1.0, -3.0]), np.ones(2, bool), 0)
     np.testing.assert_allclose(credit.samples, [1 / 2, -1 / 2], rtol=1e-5)
+
+
+def test_the_weight_of_a_grouping_is_clipped() -> None:
+    """The mean, -2, is 8 standard deviations above the average, -10."""
+    baseline = HDPTuned(advantage="batch", baseline_start="failing").baseline()
+    assert baseline.credit(np.array([-1.0, -3.0]), np.ones(2, bool), 0).shared == 1
+
+
+class FirstIsBest:
+    """A policy that draws all on one GPU, which takes 0.6 s, and all on the CPU ever after: 3 s.
+
+    It is in so many groups as updates before this one, and ten.
+    """
+
+    def __init__(self) -> None:
+        self.drawn = list[int]()
+
+    def sample(self, rng: np.random.Generator, update: int) -> Sample:
+        self.drawn.append(update)
+        devices = np.full((1, 6), 1 if update == 0 else 0, np.int32)
+        return Sample(devices, np.zeros((1, 1), np.int64), {})
+
+    def learn(
+        self, sample: Sample, credit: Credit, best_choices: Ints, update: int
+    ) -> dict[str, float]:
+        return {"gradient_norm": 0.0, "groups": 10 + update}
+
+
+def searched(updates: int, stop_sampling: int) -> tuple[FirstIsBest, Search]:
+    problem, policy = six_ops(), FirstIsBest()
+    search, settings = Search(problem, Simulator(problem), 0), HDP()
+    baseline = settings.baseline()
+    Reinforce(policy, search, updates, settings.reward, baseline, stop_sampling).run()
+    return policy, search
+
+
+def test_from_the_update_that_is_named_on_the_last_placements_are_scored_again() -> None:
+    policy, search = searched(6, stop_sampling=3)
+    assert policy.drawn == [0, 1, 2]
+    assert search.evaluations == 6
+
+
+def test_the_groups_that_are_noted_are_those_of_the_best() -> None:
+    _, search = searched(60, stop_sampling=0)
+    assert search.notes["groups_used"] == 10
+    assert search.notes["groups_used_history"] == [[50, 10 + 49]]
 
 
 def test_the_papers_numbers() -> None:

@@ -10,17 +10,22 @@ from command_line import SMOKE_GRAPH
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
+from six_ops import six_ops
 from suite_records import record, write
 
 from suite.cli import main
 from suite.core.problem import Problem
 from suite.core.statistics import Pairs, agreement, median_interval
-from suite.fidelity.breakdown import covered
+from suite.execution.measurement import Trace
+from suite.fidelity.breakdown import breakdown, covered
 from suite.fidelity.sample_placements import draw
 from suite.formats.interchange import read_graph
 from suite.formats.machine_toml import machine_from_table
-from suite.report.fidelity_data import bars
+from suite.report.fidelity_data import bars, fidelity
+from suite.report.load_records import load_records
+from suite.report.tables._intervals import step_intervals
 from suite.simulator.compiled.judge import Simulator
+from suite.simulator.timeline import timeline
 
 QUICK = {"best_of_random": {"k": 20}, "annealing": {"evaluations": 200}}
 """Planners that search for less than a second."""
@@ -73,6 +78,25 @@ def test_time_covered_by_intervals(spans):
     end = start + np.array([length for _, length in spans], float)
     moments = {t for s, length in spans for t in range(s, s + length)}
     assert covered(start, end) == len(moments)
+
+
+def test_a_breakdown_sums_transfers_and_has_the_largest_differences_first():
+    problem = six_ops()
+    names, n = problem.graph.op_names, problem.graph.n_ops
+    line = timeline(problem, np.array([1, 2, 1, 2, 1, 2], np.int32))
+    # Every operation is simulated at 0.1 s.
+    measured = np.array([0.1, 0.2, 0.13, 0.11, 0.05, 0.11])
+    trace = Trace(names, ("",) * n, np.array([1, 2, 1, 2, 1, 2], np.int32), np.zeros(n), measured)
+    found = breakdown(line, [trace])
+    # Each chain crosses between the GPUs twice: 0.05 s and 1000 bytes at 1 GB/s.
+    assert found["simulated"]["transfer_seconds"] == pytest.approx(4 * 0.050001)
+    off = {(kind, device): real - model for kind, device, _, model, real in found["operations"]}
+    assert list(off.items()) == [
+        (("Relu", "gpu:1"), pytest.approx(0.1)),
+        (("Relu", "gpu:0"), pytest.approx(-0.05)),
+        (("MatMul", "gpu:0"), pytest.approx(0.03)),
+        (("MatMul", "gpu:1"), pytest.approx(0.02)),
+    ]
 
 
 def two_cpus(second="8 GB"):
@@ -221,13 +245,34 @@ def test_the_page_takes_out_how_much_slower_the_host_has_become(tmp_path):
     planted(results, "alpha", [(1.0, [1.2] * 3), (2.0, [2.4] * 3)], kind="single")
     planted(results, "alpha", [(t, [1.2 * t] * 3) for t in (3.0, 4.0, 5.0)])
     planted(results, "beta", [(1.0, [1.0] * 3)])
+    planted(results, "gamma", [(1.0, [2.0] * 3)], kind="single")
+    planted(results, "gamma", [(1.0, [8.0] * 3)])
     page = (reported(results, tmp_path / "reports") / "fidelity.md").read_text()
     page = page.partition("## One device alone")[2]
     lines = [line for line in page.partition("## ")[0].splitlines() if "| here " in line]
-    cells = [cell.strip() for cell in lines[0].split("|")][1:-1]
-    # 1 / 1.2 - 1 is -16.7 %.
-    assert cells == ["alpha", "here", "cluster", "1.20, 1.20", "3", "16.7", "0.0"]
-    assert len(lines) == 1
+    cells = [[cell.strip() for cell in line.split("|")][1:-1] for line in lines]
+    # 1 / 1.2 - 1 is -16.7 %; 1 / 8 - 1 is -87.5 %, and with twice the simulated time 2 / 8 - 1.
+    assert cells == [
+        ["alpha", "here", "cluster", "1.20, 1.20", "3", "16.7", "0.0"],
+        ["gamma", "here", "cluster", "2.00", "1", "87.5", "75.0"],
+    ]
+
+
+def test_the_error_of_memory_is_relative_to_what_was_measured(tmp_path):
+    """Of the device that was fullest in reality: 300 bytes simulated, 200 measured."""
+    thought = {"step_time": 1.0, "peak_memory": {"cpu:0": 50, "cpu:1": 300}}
+    more = {"simulated": thought, "peak_memory": {"cpu:0": 90, "cpu:1": 200}}
+    planted(tmp_path, "alpha", [(1.0, [2.0])], **more)
+    assert fidelity(load_records(tmp_path))["memory_error_percent"].tolist() == [50.0]
+
+
+def test_outputs_are_compared_with_those_of_the_first_device(tmp_path):
+    for kind, seed, loss in (("single", 0, 1.0), ("single", 1, 2.0), ("random", 0, 1.0)):
+        more = {"simulated": {"step_time": 1.0, "peak_memory": {}}, "outputs": [[loss]]}
+        write(tmp_path, record("rnnlm", kind, 2.0, seed, grid="fidelity", **more))
+    rows = fidelity(load_records(tmp_path)).set_index(["kind", "number"])
+    off = {("single", 0): 0.0, ("single", 1): 100.0, ("random", 0): 0.0}
+    assert rows["last_output_percent"].to_dict() == off
 
 
 def test_the_page_says_by_how_much_outputs_are_off_those_of_one_device(tmp_path):
@@ -283,6 +328,13 @@ def test_the_page_tells_transfers_that_were_not_traced_from_none(tmp_path):
 def test_a_plot_says_what_its_bars_are(steps, words):
     level = [median_interval(list(map(float, range(n)))).level for n in steps]
     assert bars(pd.DataFrame({"level": level})) == words
+
+
+def test_five_steps_have_a_range_and_six_an_interval():
+    """Of the ways in which 5 fall beside the median 2 in 32 are on one side; of 6, 2 in 64."""
+    [told] = step_intervals(pd.DataFrame({"status": "ok", "steps": [5, 6]}))
+    assert "range of fewer than six steps contains the true median in 93.8% (n=5) of" in told
+    assert "in 96.9% (n=6) of" in told
 
 
 def test_without_records_there_is_no_page(tmp_path):

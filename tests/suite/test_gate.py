@@ -17,6 +17,7 @@ from suite.commands.gate import ROUNDS
 from suite.core.statistics import ratio_interval
 from suite.gate.runs import read_runs
 from suite.gate.verdict import Verdict, confirmed, exit_code
+from suite.report.gate_summary import summary
 
 GREEN, SLOWER, MISSING, NOTHING = 0, 3, 4, 5
 
@@ -182,6 +183,34 @@ def test_a_gain_below_the_tolerance_is_noise(tmp_path, capsys):
     found, text = gate(capsys, tmp_path / "base", tmp_path / "head")
     assert found == GREEN
     assert "1 within" in text
+
+
+# The medians are 5 % above and below 1, and the range of three ratios holds 1.
+@pytest.mark.parametrize("head", [[1.05, 1.2, 0.9], [0.95, 0.8, 1.1]])
+def test_a_change_whose_interval_holds_one_is_noise(tmp_path, head, capsys):
+    planted_rounds(tmp_path / "base", [1.0, 1.0, 1.0])
+    planted_rounds(tmp_path / "head", head)
+    found, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert found == GREEN
+    assert "1 within noise" in text
+
+
+def test_three_rounds_are_enough(tmp_path, capsys):
+    planted_rounds(tmp_path / "base", [1.0, 1.0, 1.0])
+    planted_rounds(tmp_path / "head", [1.1, 1.1, 1.1])
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == SLOWER
+
+
+def test_some_time_after_none_is_slower(tmp_path, capsys):
+    planted(tmp_path / "base", [0.0])
+    planted(tmp_path / "head", [1.0])
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == SLOWER
+
+
+def test_the_summary_has_the_greatest_loss_first():
+    losses = {"a tenth": 1.1, "twice": 2.0}
+    text = summary([Verdict(name, "exact", "slower", 1.0, by, by) for name, by in losses.items()])
+    assert text.index("| twice") < text.index("| a tenth")
 
 
 def test_a_gain_hides_no_loss(tmp_path, capsys):

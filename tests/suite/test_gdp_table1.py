@@ -78,6 +78,21 @@ def test_searches_are_compared_by_the_least_of_their_cpu_seconds(page):
     assert data.loc["gdp_rnnlm_2", "value"] == pytest.approx(2.5)
 
 
+def test_the_mean_of_search_speedups_is_geometric(tmp_path):
+    for task, seconds in (("gdp_rnnlm_2", 20.0), ("amoebanet_d", 80.0)):
+        for placer, cpu_seconds in (("gdp", 10.0), ("hdp", seconds)):
+            one = gdp_record(task, placer, 0.2, cpu_seconds=cpu_seconds)
+            write_record(one, None, Cell(**one["cell"]).path(tmp_path))
+    rows = rows_of(build_table("gdp_table1", tmp_path), "Search speed-up")
+    # sqrt(2 x 8), not their mean of 5.
+    assert rows["GEOMEAN"]["HDP / GDP-one"] == "x4.00 of 2 (x15)"
+
+
+def test_the_expert_is_told_as_a_multiple_of_the_bound(page):
+    """0.3 s over 0.05 s."""
+    assert rows_of(page, "Not in the paper")["2-layer RNNLM"]["HP / bound"] == "x6.00"
+
+
 def test_every_printed_row_is_in_the_grid(page):
     jobs = [j for j in load_grids("gdp_table1").jobs if j.cell.task != "gdp_rnnlm_8"]  # Table 3's
     assert len(rows_of(page, "The paper's table")) == 13

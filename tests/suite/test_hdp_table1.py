@@ -8,6 +8,7 @@ from suite_records import GIB, GPUS, failed, full, over_capacity, planned, recor
 
 from suite.report.build import build_table
 from suite.report.load_records import load_published
+from suite.report.metrics import metric
 from suite.report.outcome import Outcome
 from suite.report.tables import hdp_table1
 
@@ -70,6 +71,18 @@ def test_the_commonest_failure_is_named_first():
     rows = [{"status": s, "step_time": None, "step_times": []} for s in ("error", "oom", "oom")]
     outcome = Outcome.of(pd.DataFrame(rows), 3)
     assert (outcome.status, outcome.counts) == ("oom", "n=0, 2 OOM, 1 error")
+    assert outcome.text(metric("step_time")) == "2 OOM, 1 error"
+
+
+def test_the_peak_is_the_largest_of_all_seeds(results):
+    devices = record("rnnlm", "random", 1.0)["capacity"]
+    for seed, peak in enumerate((5, 8)):
+        memory = {"peak_memory": dict.fromkeys(devices, 0) | {"gpu:0": peak}}
+        write(results, record("rnnlm", "random", 1.0, seed, **memory))
+    data = build_table("hdp_table1", results).data
+    rows = data[(data["metric"] == "peak_memory") & (data["column"] == "random")]
+    found = rows.set_index("device").loc["gpu:0", ["value", "low", "high"]]
+    assert found.tolist() == [8, 5, 8]
 
 
 def test_missing_records_are_counted_and_named(results):
@@ -250,9 +263,16 @@ def test_close_calls_and_cells_beyond_random_are_named(results):
     devices = record("rnnlm", "gpu_only", 1.5)["capacity"]
     almost = dict.fromkeys(devices, 0) | {"gpu:0": int(0.98 * 4 * GIB)}
     write(results, record("rnnlm", "gpu_only", 1.5, peak_memory=almost))
+    for task, share in (("inception_v3", 1.03), ("resnet_152", 1.2)):
+        over = over_capacity(task)
+        over["peak_memory"] |= {"gpu:0": int(share * 4 * GIB)}
+        write(results, record(task, "gpu_only", 1.5, **over))
     write(results, *(record("rnnlm", "random", 2.0 + seed / 2, seed) for seed in range(2)))
     notes = "\n".join(build_notes(results))
-    assert "more or less memory would turn: RNNLM GPU Only 98.0%." in notes
+    assert (
+        "more or less memory would turn: Inception-V3 GPU Only 103.0%, RNNLM GPU Only 98.0%."
+        in notes
+    )
     assert "hardly explains: RNNLM Scotch x2.2, RNNLM MinCut x2.1." in notes
 
 

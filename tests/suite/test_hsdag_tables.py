@@ -16,6 +16,7 @@ from suite.report.load_records import load_published, load_records
 from suite.report.table import Section
 from suite.report.table_grids import load_grids
 from suite.report.tables import hsdag_table3, hsdag_table4, hsdag_table5, hsdag_table6
+from suite.report.tables._hsdag import spread
 
 DEVICES = ("cpu:0", "gpu:0")
 Records = Sequence[dict[str, Any]]
@@ -87,6 +88,11 @@ def test_outputs_stand_beside_the_published(tmp_path: Path) -> None:
     assert cells(parts, "BERT", "hsdag")["parts"] == "8 [7-9, n=2]"
     assert cells(parts, "BERT", "hsdag")["ms an inference, measured"] == "500.0 [250.0-750.0, n=2]"
     assert any("**virtual**" in note for note in page.notes)
+
+
+def test_a_spread_is_about_the_median() -> None:
+    """The mean would be 4."""
+    assert spread([1.0, 2.0, 9.0], ".0f") == "2 [1-9, n=3]"
 
 
 def test_searches_are_timed_until_they_found_the_optimum(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from suite_records import record, write
 
 from suite.report.build import build_table
-from suite.report.post import Task, best_at, planned, tasks
+from suite.report.load_records import load_records
+from suite.report.post import UNDECIDED, Duel, Found, Searches, Task, best_at, planned, tasks
 from suite.report.table import Section, Table
 
 LATE = 3000
@@ -73,6 +74,17 @@ def test_disjoint_searches_decide_and_mixed_ones_do_not(table: Table) -> None:
     assert late.endswith("n=10 and 10: does not hold")
     assert row(table, "Post against PPO alone")[2].endswith(": undecided")
     assert row(table, "Post against policy gradient")[2].endswith(": does not hold")
+
+
+def test_so_few_searches_that_there_is_only_a_range_decide_nothing() -> None:
+    """Two a side leave the ratio between 1 / 2.1 and 1.1 / 2, all below one."""
+    assert Duel(Found((1.0, 1.1)), Found((2.0, 2.1))).verdict == UNDECIDED
+
+
+def test_searches_on_other_machines_do_not_count(tmp_path: Path) -> None:
+    more = {"history": [[10, 0.1, 1.0]], "evaluations": 4000}
+    write(tmp_path, record("nmt_2", "post", 1.0, grid="post", machine="k80", **more))
+    assert Searches(load_records(tmp_path)).at(NMT_2, "post", 500) == Found(())
 
 
 def test_other_papers_are_taken_where_they_went_on_for_long_enough(table: Table) -> None:

@@ -60,6 +60,13 @@ def test_a_search_that_finds_more_improvements_is_left(tmp_path, capsys):
     assert f"recorded {n - 1}" in said
 
 
+def test_a_search_that_finds_fewer_improvements_is_left(tmp_path, capsys):
+    path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
+    edit(path, code=None, history=[*whole["history"], [whole["evaluations"], 1.0, 0.0]])
+    assert replayed(path, 1000) == 1
+    assert f"recorded {len(whole['history']) + 1}" in capsys.readouterr().out
+
+
 def test_a_search_that_takes_more_evaluations_is_left(tmp_path, capsys):
     path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
     edit(path, code=None, evaluations=whole["evaluations"] + 1)
@@ -87,6 +94,14 @@ def test_a_placer_that_does_not_search_is_compared_by_its_placement(tmp_path, ca
     edit(path, code={"digest": "older"}, base_seed=1)
     assert replayed(path, 0) == 1
     assert "recorded under other settings" in capsys.readouterr().out
+
+
+def test_a_step_time_that_is_not_simulated_again_is_told(tmp_path, capsys):
+    path, whole = made(tmp_path, "random")
+    edit(path, code={"digest": "older"}, step_time=2 * whole["step_time"])
+    assert replayed(path, 0) == 1
+    assert "step_time is " in capsys.readouterr().out
+    assert read_record(path)["code"] == {"digest": "older"}
 
 
 def test_another_placement_is_told(tmp_path, capsys, monkeypatch):

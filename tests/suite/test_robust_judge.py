@@ -86,6 +86,16 @@ def test_all_that_delays_a_transfer_is_drawn_together():
     assert found.scheduling_latency == pytest.approx(3e-5 * factor)
 
 
+def test_what_copying_a_tensor_takes_is_drawn_by_its_own_spread():
+    link = replace(PROBLEM.machine.links[0], copy_bandwidth=1e9)
+    problem = replace(PROBLEM, machine=replace(PROBLEM.machine, links=(link,)))
+    none = dict.fromkeys(("cpu:0", "gpu:0", "gpu:1"), 0.0)
+    spread = Spread(none, {(None, None): LinkSpread(0, 0, 0, 0.5)})
+    (found,) = drawn(problem, spread, 0).machine.links
+    assert found.copy_bandwidth != 1e9
+    assert replace(found, copy_bandwidth=1e9) == link
+
+
 def test_a_spread_that_leaves_something_out_is_refused():
     with pytest.raises(InputError, match="no spread of cpu:0"):
         drawn(PROBLEM, replace(WIDE, devices={}), 0)

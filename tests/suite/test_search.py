@@ -272,13 +272,19 @@ def test_steps_at_most_are_what_the_parameters_say():
 
 def test_time_left_is_that_of_the_tighter_budget():
     told = []
-    for budget in ({"max_seconds": 9.0}, {"max_seconds": 9.0, "max_evaluations": 2}, {}):
+    for budget in (
+        {"max_seconds": 9.0},
+        {"max_seconds": 9.0, "max_evaluations": 2},
+        {"max_seconds": 9.0, "max_evaluations": 10**12},
+        {},
+    ):
         search = Search(PROBLEM, SIMULATOR, **budget, journal=Journal(listener=told.append))
         search.evaluate(np.ones((1, 6), np.int32))
         search.log(1)
     assert 8 < told[0].left <= 9
     assert told[1].left < 1
-    assert told[2].left is None
+    assert 8 < told[2].left <= 9
+    assert told[3].left is None
 
 
 def test_notes_are_fit_for_a_record():

@@ -1,6 +1,7 @@
 """``placebench workload``: what it prints, records and refuses."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from command_line import SMOKE_GRAPH, placebench
@@ -15,6 +16,9 @@ from suite.report.load_records import load_records
 from suite.report.tables.tarnawski_placements import table as placements_table
 from suite.report.tables.tarnawski_throughput import table
 from suite.simulator.reference import simulate
+from suite.tarnawski.judged import variant
+from suite.tarnawski.reader import read_workload
+from suite.tarnawski.workload import Question
 
 CHAIN = document([node(i, size=1) for i in range(4)], [edge(i, i + 1) for i in range(3)])
 
@@ -65,6 +69,16 @@ def test_a_folder_of_workloads_becomes_a_table(chain, tmp_path, capsys):
     assert (row["cpu"], row["expert"], row["GPUs"], row["blocks"]) == ("40.00", "3.50", "2", "4")
     assert page.found == page.expected == len(records)
     assert list(verify(results)) == []
+
+
+def test_a_record_has_seconds_and_counts_calls(chain, tmp_path):
+    results = tmp_path / "results"
+    asked = ["workload", str(chain), "--algorithm", "dp", "--output", str(results)]
+    assert main(asked) == 0
+    found = load_records(results).iloc[0]
+    # 2.5 ms, which is optimal.
+    assert (found["step_time"], found["lower_bound"]) == (0.0025, 0.0025)
+    assert found["planner"]["stages"] == 1
 
 
 def test_a_workload_that_is_declined_does_not_keep_others_from_theirs(chain, tmp_path, capsys):
@@ -130,6 +144,14 @@ def test_a_coarsened_graph_is_split_placed_and_judged(coarse, tmp_path, capsys):
     page = placements_table(records, records.iloc[:0])
     assert page.sections[1].rows[0][:2] == ("tiny", "2")
     assert f"{judged['step_time']:.3f}" in page.sections[1].rows[0][2]
+
+
+def test_a_placer_is_named_after_the_pass_and_where_no_cpu_may_be_used(coarse):
+    training = read_workload(coarse)
+    inference = replace(training, origin=replace(training.origin, inference=True))
+    asked = (training, replace(training, cpus=0), inference, replace(inference, cpus=0))
+    names = [variant(Question(workload, "latency")) for workload in asked]
+    assert names == ["training", "training_gpus", "inference", "inference_gpus"]
 
 
 def test_a_workload_of_another_graph_is_not_placed(coarse, tmp_path, capsys):
