@@ -82,7 +82,7 @@ def test_times_and_failures_are_shown(table: Table) -> None:
 def test_placements_until_the_best_and_until_as_fast_as_others(table: Table) -> None:
     until = cells(table, "Placements evaluated until the best")
     assert (until["Placeto"], until["HDP"]) == ("5,001", "missing")
-    caught = cells(table, "Placements that Placeto needed")
+    caught = cells(table, "Placements by which half of Placeto's seeds")
     assert caught["Placeto: RNN-based (HDP as released)"] == "100"
     assert caught["Placeto: HDP tuned"] == "not reached"
     assert caught["Placeto: HDP"] == "missing"

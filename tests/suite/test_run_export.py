@@ -188,8 +188,8 @@ def test_run_prints_measured_beside_simulated(folder, capsys):
 def test_a_profile_is_run_by_what_it_was_profiled_with(folder, capsys):
     (folder / "profile.toml").write_text(f'backend = "cluster"\n{MACHINE}')
     run = ["run", "net.pb", "--machine", "profile.toml", "--placement", "frozen.json"]
-    run += ["--steps", "2", "--json", "--expose"]
-    assert main(run) == 0
+    run += ["--steps", "2", "--json"]
+    assert main([*run, "--expose"]) == 0
     assert json.loads(capsys.readouterr().out)["backend"] == "cluster"
     assert main([*run, "--backend", "session"]) == 0
     assert json.loads(capsys.readouterr().out)["backend"] == "session"
