@@ -219,6 +219,7 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
         ([*RUN, "nowhere.json"], "nowhere.json"),
         ([*RUN, "frozen.json", "--backend", "tpu"], "no backend 'tpu'; one of session, cluster"),
         ([*RUN, "far.json"], "no device 'gpu:7'"),
+        ([*RUN, "frozen.json", "--expose"], "a session has no servers to expose"),
         (["run", "g.json", "--machine", "m.toml", "--placement", "g.p.json"], "put its GraphDef"),
         ([*EXPORT, "live.json", "--output", "new"], "the placement has no device for operation"),
         ([*EXPORT, "frozen.json", "--output", "live"], "live is there and not empty"),
