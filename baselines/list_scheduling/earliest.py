@@ -20,7 +20,7 @@ from baselines.list_scheduling.transfer_queues import (
     idle_queues,
     make,
 )
-from baselines.list_scheduling.work import Work, row
+from baselines.list_scheduling.work import Rows, Work, row, rows
 from suite.core.arrays import Bools, Ints
 from suite.core.compilation import kernel
 from suite.core.placement import Placement
@@ -28,7 +28,7 @@ from suite.core.problem import Problem
 
 Heap = list[tuple[float, int]]
 """Times, and places in the order."""
-Waiting = tuple[list[Heap], list[Heap], list[Heap], NDArray[np.int64]]
+Waiting = tuple[list[Heap], list[Heap], list[Heap], NDArray[np.int64], NDArray[np.bool_]]
 """See :func:`_empty_queues`."""
 Links = tuple[TransferQueues, bool]
 """Transfers so far, and whether they queue."""
@@ -60,8 +60,12 @@ def earliest_first(
     favourite = np.full(n_ops, -1, np.int64) if favourite is None else favourite
     gpus = np.array(problem.machine.accelerators, np.int64)
     missing = np.diff(problem.graph.inputs[0])
+    members = rows(
+        np.concatenate([[0], np.cumsum(np.bincount(units[0], minlength=len(units[1])))]),
+        np.argsort(units[0], kind="stable"),
+    )
     stuck = _earliest_first(
-        work, plan, tracker, idle_queues(problem), missing, order, favourite, gpus, queued
+        work, plan, tracker, idle_queues(problem), members, missing, order, favourite, gpus, queued
     )
     return finish(problem, units, plan, stuck)
 
@@ -72,6 +76,7 @@ def _earliest_first(
     plan: Plan,
     tracker: MemoryTracker,
     transfers: TransferQueues,
+    members: Rows,
     missing: Ints,
     order: Ints,
     favourite: Ints,
@@ -84,7 +89,7 @@ def _earliest_first(
     place[order] = np.arange(n_ops)
     done = np.zeros(n_ops, np.bool_)
     child = np.full(count, -1)
-    queues = _empty_queues(count)
+    queues = _empty_queues(count, n_ops)
     ready = (missing, done, child, order, place)
     links = (transfers, queued)
     for op in order:
@@ -99,11 +104,17 @@ def _earliest_first(
         if best_device < 0:
             return int(np.argmin(done))
         chosen = int(order[best_place])
+        # What had no room here may have some: a copy that it would bring comes with this one, which
+        # may free more than that, or the device of its unit is decided.
+        for tensor in row(work.inputs, chosen):
+            if tracker.buffer[tensor, best_device] < 0:
+                for reader in row(work.readers, tensor):
+                    _look_again(plan, queues, place, gpus, reader, best_device)
+        if plan.devices[work.unit[chosen]] < 0:
+            for member in row(members, work.unit[chosen]):
+                _look_again(plan, queues, place, gpus, member, best_device)
         fetch(transfers, work, row(work.inputs, chosen), best_device)
         end = commit(work, plan, tracker, chosen, best_device, best)
-        # What had no room here may have some: its unit's device is decided, or a copy that it
-        # would have needed came with less than was freed.
-        queues[3][best_device] = queues[3][count + best_device] = np.iinfo(np.int64).max
         make(transfers, row(work.outputs, chosen), best_device, end)
         done[chosen] = True
         # Nobody waits any longer for what is placed.
@@ -119,9 +130,10 @@ def _earliest_first(
 
 
 @kernel
-def _empty_queues(count: int) -> Waiting:
+def _empty_queues(count: int, n_ops: int) -> Waiting:
     """Two pairs of heaps a device, what had no room there, and the bytes taken at that time.
 
+    Last, bool[queues, places in the order]: what is put aside for want of room.
     (key, place in the order) until the key is past; then (0, place). The key is the time when the
     inputs can be on the device, or on every GPU: for while it waits for a favourite child.
     """
@@ -130,22 +142,42 @@ def _empty_queues(count: int) -> Waiting:
     coming = [[empty for _ in range(0)] for _ in range(2 * count)]
     waiting = [[empty for _ in range(0)] for _ in range(2 * count)]
     crowded = [[empty for _ in range(0)] for _ in range(2 * count)]
-    return coming, waiting, crowded, np.zeros(2 * count, np.int64)
+    aside = np.zeros((2 * count, n_ops), np.bool_)
+    return coming, waiting, crowded, np.zeros(2 * count, np.int64), aside
 
 
 @kernel
 def _enqueue(work: Work, plan: Plan, queues: Waiting, place: Ints, gpus: Ints, op: int) -> None:
     """Add a ready operation to the queues of the devices it may go to."""
-    unit, count = work.unit[op], len(plan.counts)
-    urgent = 0.0
-    for gpu in gpus:
-        urgent = max(urgent, plan.arrival[op, gpu])
-    for device in range(count):
+    unit = work.unit[op]
+    for device in range(len(plan.counts)):
         decided = plan.devices[unit]
         if decided == device or (decided < 0 and work.allowed[unit, device]):
-            arrival = plan.arrival[op, device]
+            arrival, urgent = _keys(plan, gpus, op, device)
             heappush(queues[0][device], (arrival, place[op]))
-            heappush(queues[0][count + device], (max(arrival, urgent), place[op]))
+            heappush(queues[0][len(plan.counts) + device], (urgent, place[op]))
+
+
+@kernel
+def _keys(plan: Plan, gpus: Ints, op: int, device: int) -> tuple[float, float]:
+    """When an operation's inputs can be on the device, and there and on every GPU."""
+    arrival = urgent = plan.arrival[op, device]
+    for gpu in gpus:
+        urgent = max(urgent, plan.arrival[op, gpu])
+    return arrival, urgent
+
+
+@kernel
+def _look_again(plan: Plan, queues: Waiting, place: Ints, gpus: Ints, op: int, device: int) -> None:
+    """Put what was put aside for want of room back into the queues of this device."""
+    count, aside = len(plan.counts), queues[4]
+    arrival, urgent = _keys(plan, gpus, op, device)
+    if aside[device, place[op]]:
+        aside[device, place[op]] = False
+        heappush(queues[0][device], (arrival, place[op]))
+    if aside[count + device, place[op]]:
+        aside[count + device, place[op]] = False
+        heappush(queues[0][count + device], (urgent, place[op]))
 
 
 @kernel
@@ -189,12 +221,17 @@ def _head(
 ) -> tuple[float, int]:
     """The first operation of a queue that fits.
 
-    What does not is put aside till something is placed on the device or its memory is freed.
+    What does not is put aside till memory is freed, or it is looked at again.
     """
     coming, waiting, crowded = queues[0][queue], queues[1][queue], queues[2][queue]
+    aside = queues[4][queue]
     if tracker.used[device] < queues[3][queue]:
         while len(crowded):
-            heappush(coming, crowded.pop())
+            key, found = crowded.pop()
+            # Else it is back already.
+            if aside[found]:
+                aside[found] = False
+                heappush(coming, (key, found))
     while True:
         while len(coming) and coming[0][0] <= free:
             heappush(waiting, (0.0, heappop(coming)[1]))
@@ -220,6 +257,7 @@ def _head(
             heappop(coming)
         if not done[op] and plan.devices[work.unit[op]] < 0:
             crowded.append((key, found))
+            aside[found] = True
             queues[3][queue] = tracker.used[device]
 
 
