@@ -102,7 +102,7 @@ def _answers(
         for one in inner:
             search.count(one)
     crashes += [one for one in ended if isinstance(one, NativeCrash)]
-    answers = [one for one in ended if isinstance(one, Placement)]
+    answers = [one for one in ended if not isinstance(one, NativeCrash)]
     if answers:
         search.evaluate(answers)
     return answers

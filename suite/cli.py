@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file that takes no more."""
 KEEPING = ("bench", "fidelity", "gate", "host", "workload")
 """Commands that leave a record of each cell as it is done."""

@@ -34,7 +34,7 @@ from suite.formats.policy_file import PolicyFile
 from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
-from suite.search.registry import failure, make_placer
+from suite.search.registry import failure, make_placer, parameters_of
 from suite.search.training import policy_path
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(
         problem = problem_of(job)
         record |= _about(problem, job.semantics)
         placer: Placer = make_placer(job.placer, job.parameters)
-        record["parameters"] = asdict(placer)  # type: ignore[call-overload]
+        record["parameters"] = parameters_of(job.placer, placer)
         simulators(problem)  # a problem that the simulator cannot count is no placement's fault
         journal = journal or Journal()
         search = search_of(job, problem, journal, saved)

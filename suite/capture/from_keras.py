@@ -135,22 +135,14 @@ def _outputs(network: keras.Model, inputs: KerasInputs) -> object:
     return forward.get_concrete_function(*inputs.specs).structured_outputs
 
 
-def _without_mask(layer: keras.layers.RNN, name: str) -> Callable[..., object]:
-    """A recurrent layer's call that refuses a mask, wherever that comes from (InputError).
-
-    Going backwards over a masked sequence, Keras 3.15 fills in what the mask leaves out from the
-    other end once it is unrolled.
-    """
+def _noting_masks(layer: keras.layers.RNN, masked: list[str]) -> Callable[..., object]:
+    """A recurrent layer's call that adds its name to ``masked`` where it is given a mask."""
     call = layer.call
 
     @wraps(call)
     def checked(*given: object, **named: object) -> object:
         if signature(call).bind(*given, **named).arguments.get("mask") is not None:
-            raise InputError(
-                f"{name}: layer {layer.name!r} goes backwards over a masked sequence and returns"
-                " all of it, which Keras computes otherwise where loops are unrolled, as they must"
-                " be here; leave out the mask, or name a function of one step"
-            )
+            masked.append(layer.name)
         return call(*given, **named)
 
     return checked
@@ -160,7 +152,9 @@ def _without_mask(layer: keras.layers.RNN, name: str) -> Callable[..., object]:
 def _unrolled(network: keras.Model, name: str) -> Iterator[list[str]]:
     """Unroll recurrent layers while the step is traced; yields the choice in words.
 
-    InputError from a call of what Keras computes otherwise then.
+    Raises InputError at the end where a layer has gone backwards over a masked sequence: Keras 3.15
+    fills in what the mask leaves out from the other end once it is unrolled. Where that is noticed
+    an error would come out of Keras in other words.
     """
     import keras
 
@@ -169,8 +163,9 @@ def _unrolled(network: keras.Model, name: str) -> Iterator[list[str]]:
     backwards = [layer for layer in found if layer.go_backwards and layer.return_sequences]
     for layer in found:
         layer.unroll = True
+    masked: list[str] = []
     for layer in backwards:
-        layer.call = _without_mask(layer, name)
+        layer.call = _noting_masks(layer, masked)
     try:
         yield ["recurrent layers unrolled"] if found else []
     finally:
@@ -178,6 +173,12 @@ def _unrolled(network: keras.Model, name: str) -> Iterator[list[str]]:
             layer.unroll = unroll
         for layer in backwards:
             del layer.call
+    for layer_name in masked[:1]:
+        raise InputError(
+            f"{name}: layer {layer_name!r} goes backwards over a masked sequence and returns all of"
+            " it, which Keras computes otherwise where loops are unrolled, as they must be here;"
+            " leave out the mask, or name a function of one step"
+        )
 
 
 def _goal(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from suite.capture.upper_bounds import shape_of
+
 if TYPE_CHECKING:
     import tensorflow as tf
 
@@ -34,7 +36,7 @@ def _convolution(op: tf.Operation) -> float | None:
         out = op.inputs[2]
         if "Filter" in op.type:
             filters = op.outputs[0]
-    shape, elements = _shape(filters), _shape(out)
+    shape, elements = shape_of(filters), shape_of(out)
     if shape is None or elements is None:
         return None
     # The last two are channels in and out; depthwise, each channel has its own kernels.
@@ -43,7 +45,7 @@ def _convolution(op: tf.Operation) -> float | None:
 
 
 def _matrix_product(op: tf.Operation) -> float | None:
-    left, out = _shape(op.inputs[0]), _shape(op.outputs[0])
+    left, out = shape_of(op.inputs[0]), shape_of(op.outputs[0])
     if left is None or out is None:
         return None
     transposed = op.get_attr("transpose_a" if op.type == "MatMul" else "adj_x")
@@ -52,7 +54,7 @@ def _matrix_product(op: tf.Operation) -> float | None:
 
 def _einsum(op: tf.Operation) -> float | None:
     """A term for each element of the output and of all that is summed over."""
-    shapes, out = [_shape(tensor) for tensor in op.inputs], _shape(op.outputs[0])
+    shapes, out = [shape_of(tensor) for tensor in op.inputs], shape_of(op.outputs[0])
     if out is None or any(shape is None for shape in shapes):
         return None
     known = [shape for shape in shapes if shape is not None]
@@ -70,7 +72,3 @@ def summed(equation: str, shapes: Sequence[Sequence[int]]) -> list[int]:
         sizes |= dict(zip(front, shape, strict=False))
         sizes |= dict(zip(back[::-1], shape[::-1], strict=False))
     return [size for label, size in sizes.items() if label not in kept]
-
-
-def _shape(tensor: tf.Tensor) -> list[int] | None:
-    return tensor.shape.as_list() if tensor.shape.is_fully_defined() else None

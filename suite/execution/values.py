@@ -73,7 +73,7 @@ def _rows(op: tf.Operation, indices: set[str]) -> int | None:
 
     if len(op.inputs) < 2 or op.inputs[1].name not in indices:
         return None
-    if op.type == "ResourceGather":
+    if op.type == "ResourceGather" and op.inputs[0].op.type == "VarHandleOp":
         return _size(tf.TensorShape(op.inputs[0].op.get_attr("shape"))[0])
     if op.type == "GatherV2":
         axis = tf.get_static_value(op.inputs[2])
@@ -88,14 +88,23 @@ def _size(dimension: int | None) -> int | None:
 
 
 def initial_value(variable: tf.Operation, seed: int) -> tf.Tensor:
-    """A tensor with the first value of a VarHandleOp, made on the current device."""
+    """A tensor with the first value of a VarHandleOp, made on the current device.
+
+    InputError where its type allows none.
+    """
     import tensorflow as tf
 
     dtype = tf.as_dtype(variable.get_attr("dtype"))
     shape = tf.TensorShape(variable.get_attr("shape")).as_list()
     weights = dtype.is_floating or dtype.is_complex
+    if not (weights or dtype.is_integer or dtype.is_bool):
+        raise InputError(
+            f"variable {variable.name!r} is of type {dtype.name}; only numbers and booleans can be"
+            " made up"
+        )
     if not weights or not shape:
-        return tf.fill(shape, tf.constant(SCALAR if weights else dtype.is_bool, dtype))
+        value = SCALAR if weights else float(dtype.is_bool)
+        return tf.cast(tf.fill(shape, tf.constant(value, tf.float64)), dtype)
     low, high = (0.5, 1.0) if len(shape) == 1 else (0.0, 2.0 / math.prod(shape[:-1]))
     drawn = dtype if dtype in (tf.half, tf.bfloat16, tf.float32, tf.float64) else tf.float32
     uniform = tf.raw_ops.StatelessRandomUniformV2(

@@ -120,4 +120,5 @@ _SEVERAL = {"sections": Section, "notes": str}
 
 def _check(name: str, given: object, kind: type) -> None:
     if not isinstance(given, kind):
-        raise TypeError(f"{name} is of type {type(given).__name__}; give {kind.__name__}")
+        wanted = "a whole number" if kind is Integral else kind.__name__
+        raise TypeError(f"{name} is of type {type(given).__name__}; give {wanted}")

@@ -9,7 +9,7 @@ import inspect
 import json
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from operator import attrgetter
@@ -68,7 +68,8 @@ def placers() -> Mapping[str, str]:
         (name, f"{package}.{name}") for package in PLACER_PACKAGES for name in modules(package)
     ]
     for point in entry_points(group=ENTRY_POINTS):
-        named.append((point.name, f"{point.module}:{point.attr}" if point.attr else point.module))
+        # Behind the object may be extras, in brackets.
+        named.append((point.name, point.value.partition("[")[0].strip()))
     return _unlike(named, "placer")
 
 
@@ -107,15 +108,28 @@ def make_placer(name: str, parameters: Mapping[str, Any]) -> Any:
         raise InputError(f"placer {name}: {error}") from None
     except Exception as error:
         raise InputError(f"placer {name}: {failure(error)}") from None
-    for parameter, value in asdict(placer).items():
+    parameters_of(name, placer)
+    return placer
+
+
+def parameters_of(name: str, placer: Any) -> dict[str, Any]:
+    """Every parameter of a placer of that name, as JSON has it; InputError for one that cannot be.
+
+    What follows from them (``init=False``) is none.
+    """
+    found = {}
+    for field in fields(placer):
+        if not field.init:
+            continue
+        value = getattr(placer, field.name)
         try:
-            json.dumps(value)
+            found[field.name] = json.loads(json.dumps(value, default=asdict))
         except (TypeError, ValueError):
             raise InputError(
-                f"placer {name}: {parameter} is {value!r}, which no record can hold; use numbers,"
+                f"placer {name}: {field.name} is {value!r}, which no record can hold; use numbers,"
                 " text, and lists or mappings of them"
             ) from None
-    return placer
+    return found
 
 
 @cache

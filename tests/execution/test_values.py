@@ -43,7 +43,14 @@ def test_masks_let_everything_through():
     assert first("bool", []) == np.True_
 
 
+@pytest.mark.parametrize(("dtype", "value"), [("float8_e4m3fn", 0.001953125), ("int64", 0)])
+def test_scalars_are_small(dtype, value):
+    assert first(dtype, []) == value
+
+
 def test_text_is_refused():
+    with pytest.raises(InputError, match="variable 'v' is of type string; only numbers and bool"):
+        first("string", [2])
     with pytest.raises(InputError, match="'x:0' is of type string; only numbers and booleans"):
         given("string")
 

@@ -366,7 +366,9 @@ def test_a_native_crash_is_one_line(folder, tmp_path):
     info = tmp_path / "hung-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hung\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[placebench.placers]\nnative = hung:Native\n")
+    (info / "entry_points.txt").write_text(
+        "[placebench.placers]\nnative = hung:Native [fast]\nodd = no-name.mod:Odd\n"
+    )
     path = os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])
     environment = ENVIRONMENT | {"PYTHONPATH": path}
     run = placebench(

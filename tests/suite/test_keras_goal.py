@@ -219,10 +219,11 @@ class Known(layers.Layer):
 def test_a_mask_is_noticed_wherever_it_comes_from(given):
     x, both = keras.Input((6, 4), 8), layers.Bidirectional(layers.LSTM(3, return_sequences=True))
     y = both(Known()(x)) if given == "layer" else both(x, mask=keras.ops.any(x != 0, axis=-1))
-    with pytest.raises(
-        InputError, match=r"net: layer 'backward_lstm.*' goes backwards over a mask"
-    ):
+    with pytest.raises(InputError) as error:
         from_keras.capture_keras(keras.Model(x, y), "net", Options())
+    assert str(error.value).startswith("net: layer 'backward_lstm")
+    assert "goes backwards over a masked sequence" in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_mask_of_other_layers_is_no_matter():

@@ -11,7 +11,7 @@ from suite.bench.load_problem import expert, rule_of
 from suite.cli import main
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
-from suite.search.registry import make_placer, placers, task, task_sources, tasks
+from suite.search.registry import make_placer, parameters_of, placers, task, task_sources, tasks
 
 MODEL = "from models.nmt import TASKS as known\nTASKS = dict(list(known.items())[:1])\n"
 CALLED_TWICE = "two tasks are named 'nmt_2': models.again and models.nmt; rename one"
@@ -103,6 +103,11 @@ def test_what_a_placers_parameters_cannot_be_is_told_in_one_line(
     with pytest.raises(InputError) as error:
         make_placer("mine", {})
     assert told in str(error.value)
+
+
+def test_what_follows_from_parameters_is_none(more_placers):
+    more_placers("lock: object = field(init=False)\n    k: tuple = (1, 2)")
+    assert parameters_of("mine", make_placer("mine", {})) == {"k": [1, 2]}
 
 
 def test_a_placer_is_listed_whatever_its_words_and_fields(more_placers, capsys):

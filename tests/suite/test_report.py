@@ -246,7 +246,7 @@ FAILING = [
         "tables",
         "counted",
         MADE_UP.replace("1, 1)", "'1', 1)"),
-        "TypeError: expected is of type str; give Integral",
+        "TypeError: expected is of type str; give a whole number",
     ),
     (
         "tables",

@@ -24,7 +24,7 @@ STARTS = ("local_search", "greedy", "pipedream")
 def solve(question: Question) -> Claim:
     """Split contiguously; for latency, each accelerator is called once.
 
-    Starts from the best contiguous split that others find in half of the time, and so is never
+    Starts from the best contiguous split that others find, as long as that takes, and so is never
     worse than DPL. Unsupported when there is no such split, or none was found in time.
     """
     if question.objective == "latency":
