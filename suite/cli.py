@@ -91,20 +91,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         kept = "; finished cells are kept" * (arguments.command in KEEPING)
         return _say(f"interrupted{kept}", 130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_nowhere()
         return 141
     except OSError as error:
-        if error.filename is None and error.errno in FULL:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return _say(f"error: cannot write what is printed: {error.strerror}; make room", 2)
-        if error.filename is None:
+        if error.filename is not None:
+            advice = "check the path, and the room there"
+            return _say(f"error: cannot use {error.filename}: {error.strerror}; {advice}", 2)
+        if error.errno not in FULL:
             raise
-        advice = "check the path, and the room there"
-        return _say(f"error: cannot use {error.filename}: {error.strerror}; {advice}", 2)
+        _print_nowhere()
+        return _say(f"error: cannot write what is printed: {error.strerror}; make room", 2)
     except RuntimeError as error:
         if type(error).__name__ != "NativeCrash":
             raise
         return _say(f"error: {error}", 1)
+
+
+def _print_nowhere() -> None:
+    """Let what is still to be printed vanish: Python tries once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, code: int) -> int:

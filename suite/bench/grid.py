@@ -12,7 +12,7 @@ from typing import Any
 from suite.bench.cell import Cell, Job, MeasureTop, RealRuns, judging
 from suite.bench.parameters import check_types
 from suite.core.errors import InputError
-from suite.core.paths import GRIDS
+from suite.core.paths import GRIDS, check_folder_name
 from suite.core.uncertainty import Judging
 from suite.formats.machine_toml import known_machines, load_machine, profiles_folder
 from suite.formats.schema import Fields, check_fields
@@ -237,9 +237,8 @@ def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str
         if "graph" not in entry:
             task(name)
             yield name, gpus, None
-        elif not name or "/" in name or name.startswith("."):
-            raise InputError(f"task {i}: {name!r} cannot name a folder; use letters and digits")
         else:
+            check_folder_name(name, f"task {i}:")
             yield name, gpus, str(path.absolute().parent / entry["graph"])
 
 

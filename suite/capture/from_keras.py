@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +11,7 @@ from suite.capture.describe_exception import describe_exception
 from suite.capture.from_function import Program, capture_function
 from suite.capture.keras_inputs import KerasInputs, Tensors, inputs_of
 from suite.capture.options import Options
+from suite.capture.unrolled import unrolled
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,8 +61,8 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
     if not network.trainable_variables:
         raise InputError(f"{name} has no trainable weights; there is no step to place")
     try:
-        with _unrolled(network, name) as unrolled:
-            choices += unrolled
+        with unrolled(network, name) as loops:
+            choices += loops
             outputs = _outputs(network, inputs)
             labels, loss, optimizer, said = _goal(network, outputs)
             step = _training_step(network, inputs, loss, optimizer)
@@ -133,52 +131,6 @@ def _outputs(network: keras.Model, inputs: KerasInputs) -> object:
             return tf.TensorSpec(shapes, network.outputs[0].dtype)
     forward = tf.function(lambda *x: inputs.call(x), autograph=False)
     return forward.get_concrete_function(*inputs.specs).structured_outputs
-
-
-def _noting_masks(layer: keras.layers.RNN, masked: list[str]) -> Callable[..., object]:
-    """A recurrent layer's call that adds its name to ``masked`` where it is given a mask."""
-    call = layer.call
-
-    @wraps(call)
-    def checked(*given: object, **named: object) -> object:
-        if signature(call).bind(*given, **named).arguments.get("mask") is not None:
-            masked.append(layer.name)
-        return call(*given, **named)
-
-    return checked
-
-
-@contextmanager
-def _unrolled(network: keras.Model, name: str) -> Iterator[list[str]]:
-    """Unroll recurrent layers while the step is traced; yields the choice in words.
-
-    Raises InputError at the end where a layer has gone backwards over a masked sequence: Keras 3.15
-    fills in what the mask leaves out from the other end once it is unrolled. Where that is noticed
-    an error would come out of Keras in other words.
-    """
-    import keras
-
-    found = [layer for layer in network._flatten_layers() if isinstance(layer, keras.layers.RNN)]
-    before = [layer.unroll for layer in found]
-    backwards = [layer for layer in found if layer.go_backwards and layer.return_sequences]
-    for layer in found:
-        layer.unroll = True
-    masked: list[str] = []
-    for layer in backwards:
-        layer.call = _noting_masks(layer, masked)
-    try:
-        yield ["recurrent layers unrolled"] if found else []
-    finally:
-        for layer, unroll in zip(found, before, strict=True):
-            layer.unroll = unroll
-        for layer in backwards:
-            del layer.call
-    for layer_name in masked[:1]:
-        raise InputError(
-            f"{name}: layer {layer_name!r} goes backwards over a masked sequence and returns all of"
-            " it, which Keras computes otherwise where loops are unrolled, as they must be here;"
-            " leave out the mask, or name a function of one step"
-        )
 
 
 def _goal(

@@ -21,6 +21,12 @@ def published_folder() -> Path:
     return packed if packed.is_dir() else ROOT / "results" / "published"
 
 
+def check_folder_name(name: object, what: str) -> None:
+    """Raise InputError, which begins with ``what``, unless a folder of results can be named so."""
+    if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
+        raise InputError(f"{what} {name!r} cannot name a folder; use letters and digits")
+
+
 def cache_folder() -> Path:
     """``$PLACEBENCH_CACHE``, else ``~/.cache/placebench``; InputError where there is no home."""
     named = os.environ.get("PLACEBENCH_CACHE")

@@ -45,9 +45,7 @@ def input_value(placeholder: tf.Operation, seed: int) -> NDArray[Any]:
     if dtype.is_integer:
         bound = index_bound(tensor)
         return np.asarray(rng.integers(0, bound, shape.as_list()), dtype.as_numpy_dtype)
-    raise InputError(
-        f"input {tensor.name!r} is of type {dtype.name}; only numbers and booleans can be made up"
-    )
+    raise _unlike_numbers(f"input {tensor.name!r}", dtype)
 
 
 def index_bound(tensor: tf.Tensor) -> int:
@@ -73,18 +71,15 @@ def _rows(op: tf.Operation, indices: set[str]) -> int | None:
 
     if len(op.inputs) < 2 or op.inputs[1].name not in indices:
         return None
+    rows: int | None = None
     if op.type == "ResourceGather" and op.inputs[0].op.type == "VarHandleOp":
-        return _size(tf.TensorShape(op.inputs[0].op.get_attr("shape"))[0])
-    if op.type == "GatherV2":
+        rows = tf.TensorShape(op.inputs[0].op.get_attr("shape"))[0]
+    elif op.type == "GatherV2":
         axis = tf.get_static_value(op.inputs[2])
-        return None if axis is None else _size(op.inputs[0].shape[int(axis)])
-    if op.type == "SparseSoftmaxCrossEntropyWithLogits":
-        return _size(op.inputs[0].shape[-1])
-    return None
-
-
-def _size(dimension: int | None) -> int | None:
-    return None if dimension is None else int(dimension)
+        rows = None if axis is None else op.inputs[0].shape[int(axis)]
+    elif op.type == "SparseSoftmaxCrossEntropyWithLogits":
+        rows = op.inputs[0].shape[-1]
+    return rows
 
 
 def initial_value(variable: tf.Operation, seed: int) -> tf.Tensor:
@@ -98,10 +93,7 @@ def initial_value(variable: tf.Operation, seed: int) -> tf.Tensor:
     shape = tf.TensorShape(variable.get_attr("shape")).as_list()
     weights = dtype.is_floating or dtype.is_complex
     if not (weights or dtype.is_integer or dtype.is_bool):
-        raise InputError(
-            f"variable {variable.name!r} is of type {dtype.name}; only numbers and booleans can be"
-            " made up"
-        )
+        raise _unlike_numbers(f"variable {variable.name!r}", dtype)
     if not weights or not shape:
         value = SCALAR if weights else float(dtype.is_bool)
         return tf.cast(tf.fill(shape, tf.constant(value, tf.float64)), dtype)
@@ -116,6 +108,10 @@ def initial_value(variable: tf.Operation, seed: int) -> tf.Tensor:
     )
     uniform = uniform * tf.constant(high - low, drawn) + tf.constant(low, drawn)
     return uniform if drawn == dtype else tf.cast(uniform, dtype)
+
+
+def _unlike_numbers(what: str, dtype: tf.DType) -> InputError:
+    return InputError(f"{what} is of type {dtype.name}; only numbers and booleans can be made up")
 
 
 def _key(name: str, seed: int) -> int:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from suite.core.errors import InputError
 from suite.core.model import Model
+from suite.core.paths import check_folder_name
 from suite.search.check_model import check_model
 
 PLACER_PACKAGES = ("baselines", "planners")
@@ -167,10 +168,7 @@ def _tasks_of(module: str) -> Mapping[str, Model]:
             " the file's name with an underscore"
         )
     for name in known:
-        if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
-            raise InputError(
-                f"{module}: task {name!r} cannot name a folder; use letters and digits"
-            )
+        check_folder_name(name, f"{module}: task")
     return known
 
 

@@ -8,6 +8,7 @@ from keras import layers
 
 from suite.capture import from_keras
 from suite.capture.options import Options
+from suite.capture.unrolled import unrolled
 from suite.core.errors import InputError
 
 X = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
@@ -200,7 +201,7 @@ def test_a_masked_sequence_that_is_read_backwards_is_refused(mask, whole):
         with pytest.raises(InputError, match="goes backwards over a masked sequence"):
             from_keras.capture_keras(network, "net", Options())
         return
-    with from_keras._unrolled(network, "net"):
+    with unrolled(network, "net"):
         np.testing.assert_allclose(network(data), rolled, atol=1e-6)
     assert from_keras.capture_keras(network, "net", Options()).graph.n_ops
 
