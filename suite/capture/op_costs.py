@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suite.capture.decompositions import decomposition_flops
 from suite.capture.products import product_flops
 from suite.capture.tensorflow_internals import CLUSTER, DEVICE_PROPERTIES, ITEM, NAMED_DEVICE
 from suite.core.arrays import Floats
@@ -40,7 +41,7 @@ _WORK = 2.0
 _OFF = 0.01
 """Grappler's count of a product stands where it is this near, as a share. It knows neither
 three-dimensional convolutions nor ellipses in an einsum, nor what is computed when dilated or
-explicitly padded."""
+explicitly padded; of decompositions and Fourier transforms it knows nothing."""
 
 
 def count(
@@ -84,6 +85,8 @@ def _corrected(op: tf.Operation, flops: float, touched: float) -> tuple[float, f
         size = _elements(op.outputs[0]) * op.outputs[0].dtype.size
         return 0.0, 2.0 * size
     exact = product_flops(op)
+    if exact is None:
+        exact = decomposition_flops(op)
     if exact is not None and abs(flops - exact) > _OFF * exact:
         return exact, touched
     return flops, touched

@@ -174,6 +174,11 @@ class OpGraph:
         return np.asarray(self.leaders[self.colocation], np.int32)
 
     @cached_property
+    def followers(self) -> NDArray[np.int64]:
+        """int64[followers]: the operations that are not the first of their class."""
+        return np.flatnonzero(self.leader_of != np.arange(self.n_ops))
+
+    @cached_property
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """One entry per (tensor, consumer): (tensor int32[edges], consumer int32[edges])."""
         counts = np.diff(self.consumer_offsets)

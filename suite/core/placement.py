@@ -90,8 +90,10 @@ def check_devices(problem: Problem, devices: Ints) -> None:
             f"operation {graph.op_names[op]!r} ({graph.op_types[op]}) has no GPU kernel but is on"
             f" {machine.devices[devices[op]].name}; put it on a CPU"
         )
-    for op in np.flatnonzero(devices != devices[graph.leader_of])[:1]:
-        leader = graph.leader_of[op]
+    # A search asks this of every placement, and most operations are a class of their own.
+    follower = graph.followers
+    for at in np.flatnonzero(devices[follower] != devices[graph.leader_of[follower]])[:1]:
+        op, leader = follower[at], graph.leader_of[follower[at]]
         raise InputError(
             f"operations {graph.op_names[leader]!r} and {graph.op_names[op]!r} must share a device"
             f" but are on {machine.devices[devices[leader]].name} and"
