@@ -118,5 +118,6 @@ def _refuse_calls(graph_def: tf.compat.v1.GraphDef) -> None:
         if node.op in called or any(a.HasField("func") or a.list.func for a in attrs):
             raise InputError(
                 f"operation {node.name!r} ({node.op}) calls a function; build the step from plain"
-                " operations (no nested tf.function, jit_compile, tf.cond or tf.while_loop)"
+                " operations (no nested tf.function, jit_compile or tf.while_loop, and no tf.cond"
+                " but to compute alone)"
             )

@@ -48,14 +48,14 @@ def capture_function(function: ConcreteFunction, name: str, choices: Sequence[st
     facts = {
         "source": name,
         "parameters": sum(int(v.shape.num_elements() or 0) for v in variables),
-        "choices": list(choices),
     }
     try:
         graph_def, wanted = lift(function)
         if not wanted:
             raise InputError("the step computes nothing; return its loss")
         behind = _variables(function, graph_def)
-        flat, targets = inline(graph_def, wanted)
+        flat, targets, taken = inline(graph_def, wanted)
+        facts["choices"] = [*choices, *taken]
         captured = capture_graph_def(flat, targets, name, facts)
         kept = [name for name in captured.graph.op_names if name in behind]
         return Program(captured, function, {name: behind[name] for name in kept}, tuple(targets))

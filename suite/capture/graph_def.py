@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suite.capture.flatten import prune
 from suite.capture.inline_calls import inline
@@ -32,11 +32,13 @@ def capture_step(
     graph_def: tf.compat.v1.GraphDef,
     wanted: Sequence[str],
     name: str,
-    facts: Mapping[str, object],
+    facts: Mapping[str, Any],
     registry: Registry = registered,
 ) -> Captured:
     """Capture a GraphDef whose placeholders have shapes: inlined, folded, colocated."""
-    flat, wanted = inline(graph_def, wanted)
+    flat, wanted, taken = inline(graph_def, wanted)
+    if taken:
+        facts = {**facts, "choices": [*facts.get("choices", ()), *taken]}
     pairs = bonds(flat)
     captured = capture_graph_def(_folded(flat, wanted), wanted, name, facts, registry)
     return replace(captured, graph=bound(captured.graph, pairs))

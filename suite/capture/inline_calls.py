@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
+from suite.capture.branches import CALL, open_branches
 from suite.capture.tensorflow_internals import OPTIMIZE_GRAPH, REWRITER_CONFIG
 from suite.core.errors import InputError
 
@@ -18,22 +20,46 @@ _BARRIERS = ("_noinline", "_XlaMustCompile", "api_implements")
 
 def inline(
     graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str]
-) -> tuple[tf.compat.v1.GraphDef, list[str]]:
-    """Inline all calls of a flat GraphDef with Grappler: (GraphDef, operations to run).
+) -> tuple[tf.compat.v1.GraphDef, list[str], list[str]]:
+    """Inline all calls of a flat GraphDef: (GraphDef, operations to run, what was taken, in words).
 
-    Loops and branches (``tf.while_loop``, ``tf.cond``) stay. A GraphDef without functions is
-    returned as it is. InputError where a function makes variables of its own, as TensorFlow 1 does.
+    Both sides of branches that only compute are taken; other branches and loops (``tf.while_loop``)
+    stay. A GraphDef without functions is returned as it is. InputError where a function makes
+    variables of its own, as TensorFlow 1 does.
     """
     if not graph_def.library.function:
-        return graph_def, list(wanted)
-    import tensorflow as tf
+        return graph_def, list(wanted), []
+    _refuse_variables(graph_def)
+    opened = open_branches(graph_def)
+    flat, wanted = _inlined(graph_def, wanted)
+    # Grappler leaves the call of a side that calls in its turn, until what that calls is inlined.
+    before, left = inf, _calls(flat) if opened else 0
+    while 0 < left < before:
+        flat, wanted = _inlined(flat, wanted)
+        before, left = left, _calls(flat)
+    words = f"both sides of branches, one of which is chosen: {', '.join(opened)}"
+    return flat, wanted, [words] if opened else []
 
+
+def _calls(graph_def: tf.compat.v1.GraphDef) -> int:
+    return sum(node.op == CALL for node in graph_def.node)
+
+
+def _refuse_variables(graph_def: tf.compat.v1.GraphDef) -> None:
     for node in (node for one in graph_def.library.function for node in one.node_def):
         if node.op in ("Variable", "VariableV2"):
             raise InputError(
                 f"{node.name!r} is a reference variable of TensorFlow 1 in a function, which cannot"
                 " be inlined; save it with resource variables, or freeze it into a GraphDef (.pb)"
             )
+
+
+def _inlined(
+    graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str]
+) -> tuple[tf.compat.v1.GraphDef, list[str]]:
+    """Inline with Grappler: (GraphDef, operations to run)."""
+    import tensorflow as tf
+
     meta = tf.compat.v1.MetaGraphDef()
     meta.graph_def.CopyFrom(graph_def)
     _drop_barriers(meta.graph_def)
