@@ -29,8 +29,8 @@ def open_branches(graph_def: tf.compat.v1.GraphDef) -> list[str]:
     """Replace branches of a GraphDef and its functions, in place, by both sides and a choice.
 
     The sides are called; what is chosen has the branch's name. Returns the names of the branches
-    replaced. Those stay that write, draw random numbers or hand on handles, or whose sides may
-    differ in shape.
+    replaced. Those stay that write, draw random numbers or hand on handles, whose sides may differ
+    in shape, or that gradients go through (which TensorFlow hands on as variants).
     """
     bodies = {one.signature.name: one.node_def for one in graph_def.library.function}
     # Within a function, the name of a node's output is part of a reference to it.

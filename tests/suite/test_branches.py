@@ -80,7 +80,14 @@ def varies(x):
     return tf.reduce_sum(tf.cond(x[0] > 0, lambda: x, lambda: x[:1]))
 
 
-@pytest.mark.parametrize("step", [writes, draws, varies])
+def learns(x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.cond(x[0] > 0, lambda: tf.exp(x), lambda: tf.tanh(x))
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("step", [writes, draws, varies, learns])
 def test_a_branch_that_does_more_than_compute_is_refused(step):
     with pytest.raises(InputError, match=r"\((Stateless)?If\) calls a function") as refusal:
         captured(step, ROWS)
