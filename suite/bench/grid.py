@@ -11,6 +11,7 @@ from typing import Any
 
 from suite.bench.cell import Cell, Job, MeasureTop, RealRuns, judging
 from suite.bench.parameters import check_types
+from suite.capture.load_model import kind_of
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS, check_folder_name
 from suite.core.uncertainty import Judging
@@ -235,11 +236,22 @@ def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str
         if gpus < 0:
             raise InputError(f"{name} wants {gpus} GPUs; give 0 or more")
         if "graph" not in entry:
-            task(name)
+            _check_task(name)
             yield name, gpus, None
         else:
             check_folder_name(name, f"task {i}:")
             yield name, gpus, str(path.absolute().parent / entry["graph"])
+
+
+def _check_task(name: str) -> None:
+    """Raise InputError where a name is no task's; a user's own model takes a file of its graph."""
+    kind = kind_of(name)
+    if kind == "task":
+        task(name)
+        return
+    file = name if kind == "graph" else "FILE.npz"
+    how = "" if kind == "graph" else f" (placebench graph {name} --output {file})"
+    raise InputError(f'{name!r} is no task: name it, with its graph{how} as graph = "{file}"')
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,26 @@ def test_cells_that_fewer_gpus_would_mix_up_are_refused(tmp_path, capsys):
     assert "with --gpus 1 two different cells are " in line
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "net.keras",
+            "with its graph (placebench graph net.keras --output FILE.npz) as graph =",
+        ),
+        ("my.net:step", "(placebench graph my.net:step --output FILE.npz)"),
+        ("mine.npz", 'is no task: name it, with its graph as graph = "mine.npz"'),
+        ("nmt_44", "no task 'nmt_44'; did you mean"),
+    ],
+)
+def test_a_model_of_ones_own_is_told_how_it_comes_into_a_grid(tmp_path, capsys, name, words):
+    grid = tmp_path / "g.toml"
+    grid.write_text(
+        f'machine = "k40"\n[[task]]\nname = "{name}"\ngpus = 2\n[[placer]]\nname = "gpu_only"\n'
+    )
+    assert words in trouble(capsys, str(grid))
+
+
 def test_a_missing_profile_is_told_with_the_command_that_makes_it(machines, tmp_path, capsys):
     line = trouble(capsys, "measured", "--backend", "cluster", "--output", str(tmp_path / "r"))
     assert line.endswith(
