@@ -3,7 +3,8 @@
 GDP gives no more than the name. Sizes are those of the authors' public configuration
 (github.com/tensorflow/tpu, models/official/amoeba_net: amoeba_net_model.py's ImageNet parameters,
 cells of model_specs.py, wiring of network_utils.py and model_builder.py): 18 normal cells, 256
-filters, 32 images of 299 x 299, cells of AmoebaNet-D.
+filters, 32 images of 299 x 299, cells of AmoebaNet-D. Beside what the task's ``choices`` name, that
+configuration has dropout before the classifier and smooths the labels.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Unlike the ``nmt_*`` tasks, those of HDP, its encoder starts with a bidirectiona
 residual connections from the third on, and what the first decoder layer attends to is fed to all
 decoder layers. Sizes are those of the public configuration (github.com/tensorflow/nmt,
 nmt/standard_hparams/wmt16_gnmt_8_layer.json; gnmt_model.py, architecture gnmt_v2): 1,024 units,
-128 pairs of sentences of 50 word pieces.
+128 pairs of sentences of 50 word pieces. The softmax has a bias, which theirs has not, and all
+sentences are of full length, so that nothing is masked.
 """
 
 from __future__ import annotations
@@ -188,7 +189,10 @@ class Attention:
         self.offset = parameters.create("attention/offset", [units])
 
     def keys(self, outputs: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        """The encoder's outputs and their keys with the offset: float32[batch, steps, units]."""
+        """The encoder's outputs and their keys with the offset: float32[batch, steps, units].
+
+        The public code adds the offset anew in every step.
+        """
         import tensorflow as tf
 
         with tf.name_scope("attention/keys"):

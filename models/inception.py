@@ -41,7 +41,11 @@ MAXIMISED = tuple(module for module, branches in enumerate(BRANCHES) if len(bran
 
 @dataclass(frozen=True)
 class InceptionV3:
-    """The Keras application with RMSProp."""
+    """The Keras application with Keras' RMSProp.
+
+    That has no momentum and updates a variable operation by operation: docs/models.md says what
+    that costs.
+    """
 
     batch: int = 1
     """Images per step (HDP, section 4; ColocRL, section 4.1)."""
@@ -63,7 +67,8 @@ class InceptionV3:
         """Everything on one GPU (HDP, section 4.1) or, with ``contiguous_parts``, in parts.
 
         ColocRL (section 4.2): contiguous parts of about the same number of layers. Modules stay
-        whole: each goes where the middle one of its convolutions does.
+        whole: each goes where the middle one of its convolutions does. Weights and their updates,
+        which Keras names after no module, are all on the last GPU.
         """
         if self.contiguous_parts:
             return in_parts(graph, gpus, module_of)

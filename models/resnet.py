@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ResNet152:
-    """The Keras application with momentum."""
+    """The Keras application with Keras' momentum, operation by operation."""
 
     batch: int = 128
     """Images per step (HDP, section 4)."""

@@ -1,9 +1,9 @@
 """Transformer-XL: a Transformer with segment recurrence (Dai et al. 2019), as in GDP, Table 1.
 
 GDP gives nothing but the number of layers. Sizes are those of the authors' base configuration for
-enwik8, the one of theirs that needs no adaptive softmax (github.com/kimiyoung/transformer-xl,
+enwik8, which like that for text8 needs no adaptive softmax (github.com/kimiyoung/transformer-xl,
 tf/scripts/enwik8_base_gpu.sh; layers as in tf/model.py): 512 wide, 8 heads of 64, 2,048 in between,
-segment and memory of 512 characters each, 24 sequences.
+segment and memory of 512 characters each, 24 sequences (there six on each of four GPUs).
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 GDP gives nothing but stacks and layers. Sizes are those of the usual public implementation
 (github.com/ibab/tensorflow-wavenet, wavenet_params.json and train.py): filters of 2, 32 residual
-and dilation channels, 512 skip channels, 256 amplitudes, biases, one piece of 100,000
-samples.
+and dilation channels, 512 skip channels, 256 amplitudes, biases (here of the first convolution,
+too), one piece of 100,000 samples. Zeros stand before these, where that code reads as many earlier
+samples as the network sees.
 """
 
 from __future__ import annotations
