@@ -124,7 +124,8 @@ class Recurrent(Exported):
     def expert(self, graph: OpGraph, gpus: int) -> Ints:
         """Each LSTM layer on its own GPU (HDP, section 4.1; ColocRL, section 4.2), or all on one.
 
-        Attention and softmax go with the last layer, the embeddings with the first.
+        Attention and softmax go with the last layer, the embeddings with the first. With the
+        attention go what mixes it into the decoder's input, and the target's words.
         """
         if not self.layer_per_gpu:
             return all_on_first(graph, gpus)
