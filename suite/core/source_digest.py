@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -234,8 +234,25 @@ def _imports(node: ast.AST, package: str) -> Iterator[str]:
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         base = _absolute(node, package)
+        homes = _homes(base) if base in PACKAGES else {}
+        if all(alias.name in homes for alias in node.names):
+            yield from (homes[alias.name] for alias in node.names)
+            return
         yield base
         yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+@cache
+def _homes(package: str) -> Mapping[str, str]:
+    """Name -> module of the names that a package of ours imports when they are first used.
+
+    They are those that it tells type checkers. Whoever imports one of them runs no other.
+    """
+    path = _path(package)
+    body = [] if path is None else ast.parse(path.read_bytes()).body
+    told = [node for block in body if _is_for_types(block) for node in ast.walk(block)]
+    imports = [node for node in told if isinstance(node, ast.ImportFrom)]
+    return {alias.name: _absolute(node, package) for node in imports for alias in node.names}
 
 
 def _text(node: ast.AST) -> str:

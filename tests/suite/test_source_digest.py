@@ -73,6 +73,18 @@ def test_all_that_is_reached_counts_and_nothing_else(pack):
     )
 
 
+def test_names_of_the_whole_suite_stand_for_the_modules_that_they_come_from(pack):
+    """A placer that has them from ``suite`` is no older when ``suite.apply`` changes."""
+    named = "from suite import BudgetExhausted, Placement, Search as S\n"
+    homes = ("suite.core.errors", "suite.core.placement", "suite.search.placer")
+    digest_after(pack, "pack/placer.py", named)
+    assert set(reached("pack.placer")) == {"pack", "pack.placer", *reached(*homes)}
+    digest_after(pack, "pack/placer.py", "from suite import Placement, apply\n")
+    assert "suite.execution.apply" in reached("pack.placer")
+    digest_after(pack, "pack/placer.py", "import suite\nsuite.apply\n")
+    assert "suite.execution.apply" in reached("pack.placer")
+
+
 @pytest.mark.parametrize("name", ["pack/__init__.py", "pack/lazy.py", "pack/child.py", "loose.py"])
 def test_a_change_of_what_is_reached_is_a_change(pack, name):
     before = code_digest("pack.placer")
