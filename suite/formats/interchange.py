@@ -14,8 +14,9 @@ from suite.core.graph import OpGraph
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.graph_json import GRAPH, graph_from_json, graph_to_json
-from suite.formats.graph_npz import load_graph_file, save_graph
+from suite.formats.graph_npz import FORMAT, load_graph_file, save_graph
 from suite.formats.json_file import read_json, write_json_lines
+from suite.formats.npz_archive import check_npz
 from suite.formats.placement_npz import PLACEMENT, load_placement, save_placement
 from suite.formats.schema import Fields, check_fields
 
@@ -30,6 +31,10 @@ def read_graph(path: Path) -> OpGraph:
     if path.suffix == ".npz":
         if not path.exists():
             raise InputError(f"cannot read {path}: no such file; check the path")
+        try:
+            check_npz(path)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} is damaged or not a {FORMAT} file: {error}") from None
         return load_graph_file(path)
     data = read_json(path, GRAPH)
     try:

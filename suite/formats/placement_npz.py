@@ -13,6 +13,7 @@ from suite.core.graph import OpGraph
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.atomic import atomic
+from suite.formats.npz_archive import check_npz
 
 PLACEMENT = "placebench-placement-1"
 
@@ -39,6 +40,7 @@ def load_placement(path: Path, problem: Problem) -> Placement:
     Raises InputError if the file is damaged, or the placement is not valid for ``problem``.
     """
     try:
+        check_npz(path)
         with np.load(path, allow_pickle=False) as data:
             header, devices = json.loads(bytes(data["header"])), data["devices"]
         if header["format"] != PLACEMENT:

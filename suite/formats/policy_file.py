@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from suite.core.arrays import digest
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
+from suite.formats.npz_archive import check_npz
 
 FORMAT = "placebench-policy-1"
 _HEAD, _WEIGHTS, _ANSWERS = "head", "weights/", "answers/"
@@ -115,6 +116,7 @@ class PolicyFile:
     def load(cls, path: Path) -> PolicyFile:
         """Read one; InputError where the file is not there, no policy, or not whole."""
         try:
+            check_npz(path)
             with np.load(path, allow_pickle=False) as data:
                 arrays = dict(data)
             head = json.loads(str(arrays.pop(_HEAD)))

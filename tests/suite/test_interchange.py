@@ -18,6 +18,7 @@ from suite.core.problem import Problem
 from suite.formats.graph_json import graph_from_json, graph_to_json
 from suite.formats.interchange import read_graph, read_placement, write_graph, write_placement
 from suite.formats.machine_toml import load_machine
+from suite.formats.policy_file import PolicyFile
 
 TWO_OPS = {
     "format": "placebench-graph-1",
@@ -304,6 +305,16 @@ def test_an_npz_of_other_operations_devices_or_bytes_is_refused(tmp_path):
         read_placement(path, problem)
     with pytest.raises(InputError, match="no such file"):
         read_placement(tmp_path / "none.npz", problem)
+
+
+def test_what_only_has_the_name_of_an_archive_is_told_without_advice_to_unpickle_it(tmp_path):
+    path = tmp_path / "p.npz"
+    path.write_text(json.dumps(TWO_OPS))
+    problem = Problem.create(graph_from_json(TWO_OPS), load_machine("k40").with_gpus(1))
+    for read in (read_graph, PolicyFile.load, lambda file: read_placement(file, problem)):
+        with pytest.raises(InputError, match=r"p\.npz is .*it is no npz archive") as caught:
+            read(path)
+        assert "pickle" not in str(caught.value)
 
 
 def test_a_dimension_of_zero_is_read_back(tmp_path):
