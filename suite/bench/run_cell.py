@@ -53,11 +53,12 @@ def run(
     bound: see :func:`bounded`.
     """
     record, devices, blame = header(job), None, "error"
+    where = None
     try:
         problem = problem_of(job)
         record |= _about(problem, job.semantics)
         placer: Placer = make_placer(job.placer, job.parameters)
-        record["parameters"] = parameters_of(job.placer, placer)
+        record["parameters"], where = parameters_of(job.placer, placer), type(placer).__module__
         simulators(problem)  # a problem that the simulator cannot count is no placement's fault
         journal = journal or Journal()
         search = search_of(job, problem, journal, saved)
@@ -77,7 +78,7 @@ def run(
     except InputError as error:
         record |= {"status": blame, "reason": str(error)}
     except Exception as error:
-        record |= {"status": "error", "reason": failure(error)}
+        record |= {"status": "error", "reason": failure(error, where)}
     return record, devices
 
 

@@ -179,10 +179,12 @@ def _shape(tensor: tf.Tensor) -> list[int]:
     """The shape of a ``tf.Tensor``; InputError where it weighs something and is not known whole."""
     shape = shape_of(tensor)
     if shape is None and tensor.dtype.name not in _WEIGHTLESS:
-        raise InputError(
-            f"tensor {tensor.name!r} has the unknown shape {tensor.shape}; give the step's"
-            " arguments fixed shapes (batch size included)"
-        )
+        inputs = [op for op in tensor.graph.get_operations() if op.type == "Placeholder"]
+        if all(op.outputs[0].shape.is_fully_defined() for op in inputs):
+            advice = "which depends on data; compute it by operations whose results have fixed ones"
+        else:
+            advice = "give the step's arguments fixed shapes (batch size included)"
+        raise InputError(f"tensor {tensor.name!r} has the unknown shape {tensor.shape}; {advice}")
     return shape or []
 
 

@@ -58,7 +58,15 @@ class Checkpoint:
         return time.monotonic() - self._saved >= self.interval
 
     def save(self, own: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write both, whole or not at all; ``own`` must be fit for JSON."""
+        """Write both, whole or not at all; ``own`` must be fit for JSON.
+
+        TypeError for an array of Python objects, which could be written, but not read again.
+        """
+        for name, array in arrays.items():
+            if np.asarray(array).dtype.hasobject:
+                raise TypeError(
+                    f"a checkpoint's {name!r} holds Python objects; give numbers or text"
+                )
         head = json.dumps({"identity": self.identity, **own})
         beside = {} if self.memory is None else self.memory.arrays()
         kept = {f"{_BESIDE}{name}": array for name, array in beside.items()}

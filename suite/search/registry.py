@@ -52,14 +52,12 @@ def load(module: str) -> ModuleType:
 
 
 def failure(error: BaseException, module: str | None = None) -> str:
-    """``Type: message (file:line)`` on one line: the last line in that module, or of all."""
+    """``Type: message (file:line)`` on one line: the last line in that module, else of all."""
     said = " ".join(f"{type(error).__name__}: {error}".split())
-    found = [
-        f" ({Path(frame.f_code.co_filename).name}:{line})"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if module in (None, frame.f_globals.get("__name__"))
-    ]
-    return "".join([said, *found[-1:]])
+    frames = list(traceback.walk_tb(error.__traceback__))
+    inside = [(frame, line) for frame, line in frames if frame.f_globals.get("__name__") == module]
+    last = (inside or frames)[-1:]
+    return "".join([said, *(f" ({Path(f.f_code.co_filename).name}:{line})" for f, line in last)])
 
 
 @cache

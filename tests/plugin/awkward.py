@@ -47,11 +47,11 @@ class Leaves:
 
 @dataclass(frozen=True)
 class Raises:
-    """Raises."""
+    """Has placements judged that are none, so that what it calls raises."""
 
     def place(self, problem, search):
         """Never return."""
-        raise ZeroDivisionError("over\nand out")
+        return search.evaluate(["over\nand out"])
 
 
 @dataclass(frozen=True)

@@ -248,6 +248,12 @@ def test_an_unknown_batch_size_is_refused():
     assert "batch size included" in message
 
 
+def test_a_shape_that_depends_on_data_is_not_blamed_on_the_arguments():
+    message = refused(lambda x: tf.reduce_sum(tf.boolean_mask(x, x > 0)), spec(3))
+    assert "which depends on data; compute it by operations" in message
+    assert "arguments" not in message
+
+
 def test_calls_loops_and_branches_are_refused():
     """Their operations would hide behind one."""
     double = tf.function(lambda x: x * 2.0, autograph=False)

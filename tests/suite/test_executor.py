@@ -97,6 +97,13 @@ def test_the_time_limit_is_the_cells_however_often_it_is_resumed(tmp_path):
     assert 7 <= spent() <= 25
 
 
+def test_a_checkpoint_of_python_objects_is_refused_when_it_is_written(tmp_path):
+    """It could not be read again, and every resume would start afresh."""
+    with pytest.raises(TypeError, match="'walks' holds Python objects; give numbers or text"):
+        Checkpoint(tmp_path / "c.npz", "one").save({}, {"walks": [{1, 2}]})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_checkpoint_of_other_settings_has_spent_nothing(tmp_path):
     Checkpoint(tmp_path / "c.npz", "one").save({"elapsed": 7.5}, {})
     assert Checkpoint(tmp_path / "c.npz", "one").spent() == 7.5
