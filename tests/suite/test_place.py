@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import SMOKE_GRAPH
+from command_line import SMOKE_GRAPH, placebench
 from two_ops import GRAPH, MACHINE
 from users_models import placed
 
@@ -106,3 +106,11 @@ def test_what_a_placer_compiles_is_there_before_its_clock_starts(user_folder, mo
     problem = Problem.create(read_graph(SMOKE_GRAPH), machine)
     placer.place(problem, Search(problem, Simulator(problem)))
     assert COMPILE_TIME.wall == before
+
+
+def test_nothing_but_json_reaches_standard_output(tmp_path):
+    """Not even what a compiled library prints by itself, which only a process of its own shows."""
+    graph = ["--graph", SMOKE_GRAPH, "--machine", "k40", "--gpus", 2]
+    done = placebench("place", *graph, "--placer", "m_sct", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["machine"] == "k40"
