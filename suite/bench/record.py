@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,20 @@ from suite.core.arrays import Ints, digest
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 from suite.formats.json_file import read_json, sayable, write_json
+from suite.formats.schema import shown
 
 FORMAT = "placebench-record-1"
 STATUSES = ("ok", "oom", "invalid", "timeout", "error", "skipped")
 RECORDS = "*/*/*gpu/*/*/seed*.json"
 """Where the records lie below a results folder, as a glob pattern."""
+
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("backend", "semantics", "fingerprint"), str),
+    **dict.fromkeys(("budget", "parameters", "planner", "graph", "under_semantics"), dict),
+    "step_times": list,
+}
+"""Of what kind fields are, where one of another kind would stop who reads it."""
+_WORDS = {str: "text", dict: "an object", list: "a list"}
 
 Record = dict[str, Any]
 """The fields are listed in docs/formats.md."""
@@ -38,15 +48,33 @@ def records_below(results: Path) -> list[Path]:
 def read_record(path: Path) -> Record:
     """Read a whole record.
 
-    InputError if it is truncated, of another format, has no status or a step time that is none.
+    InputError if it is truncated, of another format, has no status, a step time that is none, or a
+    field of a kind that it never has.
     """
     record = read_json(path, FORMAT)
     if record.get("status") not in STATUSES:
         raise InputError(f"{path}: status is {record.get('status')!r}; delete it and run again")
-    seconds = record.get("step_time")
-    if seconds is not None and not isinstance(seconds, int | float):
-        raise InputError(f"{path}: step_time is {seconds!r}, no number; delete it and run again")
+    for name, kind in _KINDS.items():
+        if name in record and not isinstance(record[name], kind):
+            raise _not_usable(path, name, record[name], _WORDS[kind])
+    code = record.get("code")
+    if code is not None and not (isinstance(code, dict) and isinstance(code.get("digest"), str)):
+        raise _not_usable(path, "code", code, "an object with a digest")
+    times = record.get("step_time"), *record.get("step_times", ())
+    for seconds in times:
+        if seconds is not None and not _is_time(seconds):
+            raise _not_usable(path, "step_time", seconds, "a number >= 0")
     return record
+
+
+def _is_time(value: object) -> bool:
+    """Whether a value is a number of seconds. NaN would be neither slower nor missing."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value < inf
+
+
+def _not_usable(path: Path, name: str, value: object, words: str) -> InputError:
+    return InputError(f"{path}: {name} is {shown(value)}, not {words}; delete it and run again")
 
 
 def cell_of(record: Record, path: Path, results: Path) -> Cell:

@@ -54,6 +54,25 @@ def test_a_failed_rerun_leaves_no_placement_of_an_earlier_one(tmp_path):
     assert not path.with_suffix(".npz").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("step_time", value) for value in ("NaN", "1e400", "-1.0", "true", '"x"')],
+        *[("step_times", value) for value in ("[NaN]", "[true]", "5")],
+        *[("code", value) for value in ("5", '"x"', "{}", '{"digest": 5}')],
+        *[("budget", "5"), ("planner", "5"), ("parameters", "null"), ("under_semantics", "null")],
+        ("fingerprint", "[]"),
+    ],
+)
+def test_a_field_that_is_none_is_said(tmp_path, name, value):
+    """A gate would take a step time of NaN, or below 0, for a faster one."""
+    path = tmp_path / "seed0.json"
+    path.write_text(f'{{"format": "placebench-record-1", "status": "ok", "{name}": {value}}}')
+    with pytest.raises(InputError, match=f"{name.removesuffix('s')}.* not .*; delete it"):
+        read_record(path)
+    assert finished(path, "", None)[1] == "damaged"
+
+
 def test_a_record_is_finished_for_its_code_or_for_any(tmp_path):
     path, record = tmp_path / "seed0.json", {"format": "placebench-record-1", "status": "ok"}
     write_record(record | {"fingerprint": "f", "code": {"digest": "c"}}, None, path)
