@@ -8,7 +8,10 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import NoReturn, TextIO
 
 from suite.commands._checks import check_written
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
@@ -58,6 +61,8 @@ def parser() -> argparse.ArgumentParser:
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file that takes no more."""
+LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+"""Errors of a system that gives no more files, processes or memory."""
 KEEPING = ("bench", "fidelity", "gate", "host", "workload")
 """Commands that leave a record of each cell as it is done."""
 
@@ -78,6 +83,7 @@ class _Version(argparse.Action):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run placebench; return the exit code. ``--help`` and wrong arguments leave at once."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    _mend_streams()
     arguments = parser().parse_args(argv)
     warn_on_one_line()
     try:
@@ -97,6 +103,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             advice = "check the path, and the room there"
             return _say(f"error: cannot use {error.filename}: {error.strerror}; {advice}", 2)
+        if error.errno in LIMITS:
+            advice = "raise the limits (ulimit -a), or run less at a time"
+            return _say(f"error: the system refuses: {error.strerror}; {advice}", 2)
         if error.errno not in FULL:
             raise
         _print_nowhere()
@@ -107,13 +116,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"error: {error}", 1)
 
 
+def _mend_streams() -> None:
+    """Have all three standard streams, which print every name.
+
+    Whoever started this may have closed one: then the next file that is opened would get its
+    number, and what native code logs would go into that file. A character that the stream's
+    encoding lacks is printed as its number.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest free number
+    for name in ("stdout", "stderr"):
+        stream: TextIO | None = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _print_nowhere() -> None:
     """Let what is still to be printed vanish: Python tries once more when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, code: int) -> int:
-    print(f"placebench: {message}", file=sys.stderr)
+    with suppress(OSError):  # the code is said, where nobody can be told in words
+        print(f"placebench: {message}", file=sys.stderr)
     return code
 
 

@@ -1,9 +1,11 @@
 """The command line: right answers, and one line with exit code 2 for whatever is wrong."""
 
+import errno
 import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -352,6 +354,33 @@ def test_a_full_disk_behind_what_is_printed_is_one_line():
     assert ended.stderr == (
         "placebench: error: cannot write what is printed: No space left on device; make room\n"
     )
+
+
+def test_what_the_system_refuses_is_one_line(monkeypatch, capsys):
+    def refused(_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("suite.commands.list.run", refused)
+    assert main(["list"]) == 2
+    told = "placebench: error: the system refuses: Too many open files; raise the limits"
+    assert capsys.readouterr().err.startswith(told)
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_stream_that_is_closed_is_no_error(closed):
+    """Nor does it make the other one print what is not meant for it."""
+    done = placebench("graph", "no.json", preexec_fn=partial(os.close, closed))
+    assert done.returncode == 2
+    assert (done.stdout, done.stderr.count("\n")) == ("", closed == 1)
+    assert placebench("list", "machines", preexec_fn=partial(os.close, closed)).returncode == 0
+
+
+def test_names_that_the_terminal_cannot_print_are_printed_as_numbers(folder):
+    (folder / "g.json").write_text(json.dumps(GRAPH | {"name": "größe"}))
+    plain = ENVIRONMENT | {"PYTHONIOENCODING": "ascii"}
+    shown = placebench("graph", folder / "g.json", env=plain)
+    assert shown.returncode == 0
+    assert "gr\\xf6\\xdfe" in shown.stdout
 
 
 def test_a_native_crash_is_one_line(folder, tmp_path):
