@@ -28,7 +28,7 @@ _KINDS: dict[str, type] = {
     "step_times": list,
 }
 """Of what kind fields are, where one of another kind would stop who reads it."""
-_WORDS = {str: "text", dict: "an object", list: "a list"}
+_WORDS: dict[type, str] = {str: "text", dict: "an object", list: "a list"}
 
 Record = dict[str, Any]
 """The fields are listed in docs/formats.md."""
@@ -69,8 +69,7 @@ def read_record(path: Path) -> Record:
 
 def _is_time(value: object) -> bool:
     """Whether a value is a number of seconds. NaN would be neither slower nor missing."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 <= value < inf
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
 
 
 def _not_usable(path: Path, name: str, value: object, words: str) -> InputError:

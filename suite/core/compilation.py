@@ -25,6 +25,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from suite.core.compile_time import COMPILE_TIME
 from suite.core.compilers import FieldsOnceCompiler, LeanCompiler
 from suite.core.errors import InputError
+from suite.core.kept_code import KeptCode
 from suite.core.paths import cache_folder
 from suite.core.source_digest import code_digest
 
@@ -36,7 +37,10 @@ UNUSED = 30 * 24 * 3600
 SELDOM = 100_000
 """Objects that a compilation makes before Python looks for what could be freed; usually 700."""
 _PREFIX = "placebench-"
-_NOT_COMPILED = ("suite.core.compile_time", "suite.core.paths", "suite.core.source_digest")
+_NOT_COMPILED = (
+    *("suite.core.compile_time", "suite.core.kept_code"),
+    *("suite.core.paths", "suite.core.source_digest"),
+)
 """What this module needs for itself; no kernel calls it."""
 
 
@@ -105,9 +109,10 @@ def _kept(function: Compiled, options: dict[str, Any], variant: str = "") -> Com
     digest = code_digest(function.__module__, without=_NOT_COMPILED)
     name = f"{digest}-{variant}" if variant else digest
     numba.config.CACHE_DIR = str(_folder(compiled_folder(), name))
-    compile_ = numba.njit(cache=True, **options)
     try:
-        return cast(Compiled, compile_(function))
+        compiled: Any = numba.njit(**options)(function)
+        compiled._cache = KeptCode(function)
+        return cast(Compiled, compiled)
     finally:
         numba.config.CACHE_DIR = before
 
