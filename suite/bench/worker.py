@@ -51,7 +51,7 @@ def serve(
     while True:
         try:
             asked = pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             return
         answer: Answer | InputError | None
         try:
@@ -61,7 +61,8 @@ def serve(
                 answer = run_and_write(asked, outlets, share, _Reporter(pipe))
         except OSError as error:
             answer = error
-        pipe.send(answer)
+        with suppress(BrokenPipeError, ConnectionResetError):  # the run was interrupted meanwhile
+            pipe.send(answer)
 
 
 def _opened(job: Job) -> InputError | None:

@@ -15,6 +15,7 @@ import pytest
 from command_line import ROOT, SMOKE_GRAPH, children, placebench, records, start, wait_until
 from command_line import write_grid as write
 
+from suite.bench import worker
 from suite.bench.cell import Cell, Job
 from suite.bench.cell_files import Outlets
 from suite.bench.executor import Pool, execute
@@ -75,6 +76,27 @@ def test_a_record_written_in_the_last_instant_counts(tmp_path, hangs):
         "parting/seed0": "ok",
         "gpu_only/seed0": "ok",
     }
+
+
+def test_a_worker_whose_run_was_interrupted_says_nothing(tmp_path, monkeypatch):
+    """It would print a traceback beside the one line that says so."""
+
+    class Gone:
+        jobs = ["a job"]  # noqa: RUF012
+
+        def recv(self):
+            if self.jobs:
+                return self.jobs.pop()
+            raise ConnectionResetError
+
+        def send(self, _):
+            raise BrokenPipeError
+
+    for name in ("live_with_parent", "take_share", "allow_traces", "warn_on_one_line"):
+        monkeypatch.setattr(worker, name, lambda *_: None)
+    monkeypatch.setattr(worker, "run_and_write", lambda *_: {})
+    worker.serve(Gone(), Outlets(tmp_path), Share.of(1), None)
+    assert not Gone.jobs
 
 
 def test_the_time_limit_is_the_cells_however_often_it_is_resumed(tmp_path):
