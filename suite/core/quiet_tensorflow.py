@@ -30,7 +30,7 @@ def quiet_start() -> Iterator[None]:
         os.dup2(said.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:  # an interrupt is nothing that they explain
             sys.stderr.flush()
             os.dup2(kept, 2)
             said.seek(0)

@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-from command_line import ENVIRONMENT
+import tensorflow as tf
+from command_line import ENVIRONMENT, placebench
 
 QUIET = """
 import sys
@@ -43,3 +44,21 @@ def test_what_was_said_is_shown_when_the_start_fails():
     assert done.returncode == 1
     assert done.stderr.startswith("a warning from native code\n")
     assert done.stderr.endswith("ImportError: no such library\n")
+
+
+def test_an_interrupt_shows_nothing():
+    done = run(FAILING.replace('ImportError("no such library")', "KeyboardInterrupt"))
+    assert done.stderr.startswith("Traceback")
+
+
+def test_an_export_says_nothing_but_what_it_wrote(tmp_path):
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.raw_ops.MatMul(a=tf.zeros((2, 2)), b=tf.zeros((2, 2)))
+    (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    options = "--machine", "k40", "--gpus", "1", "--output"
+    placed = placebench("place", "g.pb", "--placer", "cpu_only", *options, "p.json", cwd=tmp_path)
+    assert placed.returncode == 0, placed.stderr
+    line = "g.pb", "--placement", "p.json", *options, "placed"
+    done = placebench("export", *line, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
