@@ -142,7 +142,8 @@ def _print_nowhere() -> None:
 
 def _say(message: str, code: int) -> int:
     with suppress(OSError):  # the code is said, where nobody can be told in words
-        print(f"placebench: {message}", file=sys.stderr)
+        # A path may have a line break in its name.
+        print(f"placebench: {message}".replace("\n", "\\n"), file=sys.stderr)
     return code
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,9 +70,8 @@ def _positive(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every answer; 2 when the one algorithm asked for declined, 1 on a wrong claim."""
-    from suite.tarnawski.evaluator import WrongClaim
-    from suite.tarnawski.reader import read_workload
-    from suite.tarnawski.run import algorithm, algorithms, ask
+    from suite.bench.lock import locked
+    from suite.tarnawski.run import algorithm, algorithms
 
     every = arguments.algorithm == "all"
     names = algorithms() if every else [arguments.algorithm]
@@ -82,6 +82,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--placement writes one answer: name one workload and one algorithm")
     if arguments.placement is not None and arguments.placement.resolve() == paths[0].resolve():
         raise InputError(f"--placement and FILE are both {paths[0]}; give two files")
+    with nullcontext() if arguments.output is None else locked(arguments.output):
+        return _answered(arguments, names, paths)
+
+
+def _answered(arguments: argparse.Namespace, names: Sequence[str], paths: Sequence[Path]) -> int:
+    """Print, record and place every answer; return the exit code."""
+    from suite.tarnawski.evaluator import WrongClaim
+    from suite.tarnawski.reader import read_workload
+    from suite.tarnawski.run import ask
+
+    every = arguments.algorithm == "all"
     wrong, declined = 0, None
     for path in paths:
         workload = read_workload(path, arguments.time_unit, arguments.cost_unit)

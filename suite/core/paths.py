@@ -37,5 +37,5 @@ def cache_folder() -> Path:
     except RuntimeError:
         raise InputError(
             "this user has no home folder to keep captured graphs in; name a folder in the"
-            " environment variable PLACEBENCH_CACHE"
+            " environment variable HOME (or in PLACEBENCH_CACHE, and in XDG_DATA_HOME for Scotch)"
         ) from None

@@ -423,3 +423,9 @@ def test_a_start_that_is_no_placer_is_said_in_one_line(folder, capsys):
     graph = ["--graph", str(SMOKE_GRAPH), "--machine", "k40", "--evaluations", "9"]
     assert main(["place", *graph, "--placer", "annealing", "--set", "starts=['meits']"]) == 2
     assert "no placer 'meits'; did you mean 'metis'? known: annealing, " in capsys.readouterr().err
+
+
+def test_a_line_break_in_a_name_makes_no_second_line(capsys):
+    assert main(["place", "no\nt.json", "--machine", "k40", "--placer", "metis"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no\\nt.json" in line

@@ -7,6 +7,7 @@ import pytest
 from command_line import SMOKE_GRAPH, placebench
 from small_workloads import document, edge, node
 
+from suite.bench.lock import locked
 from suite.bench.verify import verify
 from suite.cli import main
 from suite.core.problem import Problem
@@ -110,6 +111,15 @@ def test_what_is_recorded_is_not_run_again(chain, tmp_path, capsys):
     chain.write_text(json.dumps(CHAIN | {"maxFPGAs": 2, "maxSizePerFPGA": 3}))
     assert main(["workload", str(chain), *options]) == 0
     assert "dpl: 2.5 ms" in capsys.readouterr().out
+
+
+def test_two_runs_do_not_write_into_one_folder(chain, tmp_path, capsys):
+    """Both would solve the same cells."""
+    ask = ["workload", str(chain), "--objective", "throughput", "--algorithm", "dpl", "--output"]
+    with locked(tmp_path / "r"):
+        assert main([*ask, str(tmp_path / "r")]) == 2
+        assert f"is writing into {tmp_path / 'r'}; wait until it ends" in capsys.readouterr().err
+    assert main([*ask, str(tmp_path / "r")]) == 0
 
 
 def test_without_records_there_is_nothing_to_write(tmp_path):
