@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from two_ops import GRAPH, MACHINE, PLACEMENT
 
 from suite.cli import main
 from suite.core.paths import MACHINES
+from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
 
 
@@ -164,6 +166,53 @@ def test_graph_tells_and_writes(folder, capsys):
         assert json.loads(capsys.readouterr().out)["step_time"] == pytest.approx(0.60102)
 
 
+def test_every_fact_of_a_graph_is_counted(folder, capsys):
+    ops = [
+        {"name": "a", "type": "A", "flops": 2e9, "bytes_touched": 1e6, "persistent_bytes": 2000},
+        {"name": "b", "type": "B", "flops": 1e9, "bytes_touched": 5e6, "persistent_bytes": 1000},
+        {"name": "c", "type": "C", "gpu_kernel": False, "colocation": "x"},
+        {"name": "d", "type": "D", "gpu_kernel": True, "colocation": "x"},
+    ]
+    tensors = [
+        {"producer": "a", "bytes": 4_000_000, "consumers": ["b", "c", "d"]},
+        {"producer": "b", "bytes": 3_000_000, "consumers": ["d"]},
+    ]
+    graph = {"format": "placebench-graph-1", "name": "four", "ops": ops, "tensors": tensors}
+    (folder / "four.json").write_text(json.dumps(graph))
+    assert main(["graph", "four.json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    facts = {line[:34].rstrip(): line[35:] for line in lines}
+    assert facts == {
+        "graph": "four",
+        "from": "graph file four.json",
+        "operations before pruning": "4",
+        "operations": "4",
+        "tensors, control edges included": "2",
+        "edges (tensor, consumer)": "4",
+        "colocation classes": "3",
+        "operations without a GPU kernel": "1",
+        "work of one step": "3.0 GFLOP",
+        "bytes touched in one step": "6.0 MB",
+        "bytes of all tensors": "7.0 MB",
+        "bytes of variables": "3.0 kB",
+    }
+
+
+def test_what_was_chosen_in_a_capture_is_among_the_facts(folder, capsys):
+    """As an npz keeps it."""
+    known = {"ops_unpruned": 1234, "parameters": 5678, "choices": ["one", "another"]}
+    write_graph(replace(read_graph(folder / "g.json"), metadata=known), folder / "g.npz")
+    assert main(["graph", "g.npz"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    facts = [(line[:34].rstrip(), line[35:]) for line in lines]
+    assert ("operations before pruning", "1,234") in facts
+    assert facts[-3:] == [
+        ("trainable parameters", "5,678"),
+        ("chosen here", "one"),
+        ("chosen here", "another"),
+    ]
+
+
 def test_list_names_everything(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -274,6 +323,26 @@ def assert_refused(arguments, words, capsys):
         ("simulate g.json --placement p.json --set k=3", "--set is for a placer; leave it out"),
         ("simulate g.json --placement p.json --seconds 3", "--seconds is for a placer; leave"),
         ("graph g.json --machine nope", "--machine goes with --workload FILE; add it"),
+        ("graph g.json --inference", "--inference goes with --workload FILE; add it"),
+        (
+            "graph g.json --machine m.toml --workload w.json --json",
+            "--workload writes blocks, --json the graph; give one of them",
+        ),
+        (
+            "graph g.json --machine m.toml --workload w.json --output g.npz",
+            "--workload writes blocks, --output the graph; give one of them",
+        ),
+        (
+            "graph g.json --machine m.toml --workload w.json --output ./w.json",
+            "--output and --workload are both w.json; give two files",
+        ),
+        (
+            "fidelity none.json g.json --machine m.toml --output g.json",
+            "--output and TASK are both g.json; give two files",
+        ),
+        ("bench m.toml --output m.toml", "--output and GRID are both m.toml; give two files"),
+        ("workload g.json --output g.json", "--output and FILE are both g.json; give two files"),
+        ("graph g.json --machine m.toml --workload w.json --cpus 2", "machine two has 1 CPUs"),
         ("graph g.json --cpus 0", "--cpus goes with --workload FILE; add it"),
         ("graph g.json --gpus 77", "--gpus goes with --workload FILE; add it"),
         ("workload w.json --calls 0", "argument --calls: '0' is no whole number >= 1"),
@@ -417,6 +486,24 @@ def test_what_a_command_reads_is_not_written_over(folder, capsys):
         assert main([*simulate, "--trace", trace]) == 2
         assert f"--trace and {other} are both {Path(trace)}; give" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_file_is_known_by_all_of_its_names(folder, capsys):
+    """As by a link: what it holds would be lost all the same."""
+    (folder / "link.json").symlink_to("g.json")
+    before = (folder / "g.json").read_bytes()
+    simulate = ["simulate", "link.json", "--machine", "m.toml", "--placement", "p.json"]
+    assert main([*simulate, "--trace", "g.json"]) == 2
+    assert "--trace and MODEL are both g.json; give two files" in capsys.readouterr().err
+    assert (folder / "g.json").read_bytes() == before
+
+
+def test_links_in_a_circle_are_one_line(folder, capsys):
+    (folder / "here").symlink_to("there")
+    (folder / "there").symlink_to("here")
+    for model in (["--graph", "here"], ["here.json"]):
+        line = ["simulate", *model, "--machine", "m.toml", "--placement", "here"]
+        assert_refused(line, "cannot read here", capsys)
 
 
 def test_a_start_that_is_no_placer_is_said_in_one_line(folder, capsys):
