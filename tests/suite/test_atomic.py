@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import SMOKE_GRAPH
 
 from suite.core.errors import InputError
 from suite.core.processes import how_it_ended
-from suite.formats.atomic import atomic, remove_parts
+from suite.formats.atomic import atomic, check_can_be_made, remove_parts
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
@@ -68,6 +69,20 @@ sys.exit(main(["graph", {str(SMOKE_GRAPH)!r}, "--output", {str(path)!r}]))
     advice = "check the path, and the room there"
     assert done.stderr == f"placebench: error: cannot use {path}: File too large; {advice}\n"
     assert not path.exists()
+
+
+def test_a_file_that_cannot_be_made_is_named_rather_than_its_part():
+    with pytest.raises(OSError, match=r"No such file|denied") as caught, atomic(Path("/proc/a")):
+        raise AssertionError
+    assert caught.value.filename == "/proc/a"
+
+
+def test_below_a_file_nothing_can_be_made(tmp_path):
+    """Nor where the file is a program, which its mode says one may enter like a folder."""
+    (tmp_path / "tool").touch(0o755)
+    with pytest.raises(InputError, match=r"cannot make .*tool/deep/a in .*tool; name another"):
+        check_can_be_made(tmp_path / "tool" / "deep" / "a")
+    check_can_be_made(tmp_path / "new" / "deep" / "a")
 
 
 def test_what_killed_processes_left_is_removed(tmp_path):

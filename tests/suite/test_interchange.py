@@ -17,6 +17,7 @@ from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.formats.graph_json import graph_from_json, graph_to_json
 from suite.formats.interchange import read_graph, read_placement, write_graph, write_placement
+from suite.formats.json_file import json_lines, sayable
 from suite.formats.machine_toml import load_machine
 from suite.formats.policy_file import PolicyFile
 
@@ -76,6 +77,35 @@ def test_a_graph_survives_the_disk(tmp_path, name):
     assert read_graph(tmp_path / name).fingerprint == graph.fingerprint
 
 
+def test_an_npz_keeps_metadata_and_times_and_a_graph_without_operations(tmp_path):
+    """The text of no names is that of one empty name, but for the count."""
+    graph = replace(graph_from_json(TWO_OPS), metadata={"choices": ["one"]})
+    for one in (graph, OpGraph.create("none", [], [], [], [])):
+        write_graph(one, tmp_path / "g.npz")
+        again = read_graph(tmp_path / "g.npz")
+        assert (again.name, again.op_names) == (one.name, one.op_names)
+        assert again.metadata == one.metadata
+        assert again.seconds.keys() == one.seconds.keys()
+        assert again.fingerprint == one.fingerprint
+
+
+def test_an_npz_that_is_damaged_or_of_another_format_is_refused(tmp_path):
+    path = tmp_path / "g.npz"
+    write_graph(graph_from_json(TWO_OPS), path)
+    whole = path.read_bytes()
+    with np.load(path) as data:
+        arrays = dict(data)
+    header = json.loads(bytes(arrays["header"])) | {"format": "placebench-opgraph-2"}
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays)
+    words = r"g\.npz is damaged or not a placebench-opgraph-1 file: format placebench-opgraph-2"
+    with pytest.raises(InputError, match=words):
+        read_graph(path)
+    path.write_bytes(whole[:-100])
+    with pytest.raises(InputError, match=r"g\.npz is damaged or not a placebench-opgraph-1 file"):
+        read_graph(path)
+
+
 def test_only_names_types_producers_and_consumers_are_required():
     graph = graph_from_json(
         {
@@ -84,9 +114,66 @@ def test_only_names_types_producers_and_consumers_are_required():
         }
     )
     assert graph.op_names == ("a", "b")
+    assert graph.name == "graph"
     assert graph.gpu_kernel.all()
+    assert not graph.host_memory.any()
     assert graph.tensor_bytes.tolist() == [0]
+    assert graph.alias_of.tolist() == [-1]
     assert graph.n_classes == 2
+
+
+def test_every_field_of_the_json_is_where_it_belongs():
+    """Each has a value of its own, so that none can stand in for another."""
+    ops = [
+        {
+            "name": "a",
+            "type": "X",
+            "flops": 3.0,
+            "bytes_touched": 5.0,
+            "persistent_bytes": 7,
+            "gpu_kernel": False,
+            "colocation": "0",
+            "seconds": {"cpu": 0.0},
+        },
+        {
+            "name": "b",
+            "type": "Y",
+            "flops": 11.0,
+            "bytes_touched": 13.0,
+            "persistent_bytes": 0,
+            "gpu_kernel": True,
+            "colocation": "0",
+        },
+    ]
+    tensors = [
+        {
+            "producer": "a",
+            "bytes": 17,
+            "consumers": ["b"],
+            "shape": [0, 19],
+            "host_memory": True,
+        },
+        {
+            "producer": "b",
+            "bytes": 17,
+            "consumers": [],
+            "shape": [],
+            "host_memory": False,
+            "alias_of": 0,
+        },
+    ]
+    written = {"format": "placebench-graph-1", "name": "all", "ops": ops, "tensors": tensors}
+    graph = graph_from_json(written)
+    assert (graph.name, graph.op_types) == ("all", ("X", "Y"))
+    assert (graph.flops.tolist(), graph.bytes_touched.tolist()) == ([3, 11], [5, 13])
+    assert graph.persistent_bytes.tolist() == [7, 0]
+    assert graph.gpu_kernel.tolist() == [False, True]
+    assert graph.n_classes == 1
+    # No time is a time; where none is given the cost model decides.
+    np.testing.assert_array_equal(graph.seconds["cpu"], [0.0, np.nan])
+    assert graph.host_memory.tolist() == [True, False]
+    assert graph.alias_of.tolist() == [-1, 0]
+    assert graph_to_json(graph) == written
 
 
 def test_operations_are_sorted_only_where_the_order_is_not_topological():
@@ -100,6 +187,7 @@ BROKEN = [
     ((*OP, "name", 3), "op 0: name is 3; give text"),
     ((*OP, "name", None), "op 0 has no 'name'; add it"),
     ((*OP, "name", "a\nb"), "give one line of text"),
+    ((*OP, "name", ""), "op 0: name is ''; give one line of text"),
     ((*OP, "flops", -1), "operation 'a' has flops -1.0; give >= 0"),
     ((*OP, "flops", float("nan")), "operation 'a' has flops nan"),
     (
@@ -113,13 +201,20 @@ BROKEN = [
     ((*OP, "gpu_kernel", 1), "gpu_kernel is 1; give true or false"),
     ((*OP, "seconds", {"gpu": -1}), "operation 'a' takes -1 seconds on gpu"),
     ((*OP, "seconds", {"gpu": "fast"}), "operation 'a' takes 'fast' seconds on gpu"),
+    ((*OP, "seconds", {"gpu": True}), "operation 'a' takes True seconds on gpu"),
+    ((*OP, "seconds", {"gpu": float("inf")}), "'a' takes inf seconds on gpu; give a finite time"),
+    ((*OP, "seconds", {"gpu": float("nan")}), "'a' takes nan seconds on gpu; give a finite time"),
     ((*TENSOR, "producer", "z"), "tensor 0 names operation 'z', which is not in ops"),
     ((*TENSOR, "consumers", ["b", 7]), "tensor 0 names operation 7, which is not in ops"),
     ((*TENSOR, "consumers", ["a"]), "the graph has a cycle: a -> a; remove one of these edges"),
     ((*TENSOR, "bytes", -1), "a tensor of operation 'a' has -1 bytes; give >= 0"),
     ((*TENSOR, "bytes", 1.5), "bytes is 1.5; give a whole number"),
     ((*TENSOR, "shape", [2, -1]), "tensor 0: shape has -1; give whole numbers >= 0"),
+    ((*TENSOR, "shape", [2, True]), "tensor 0: shape has True; give whole numbers >= 0"),
+    ((*TENSOR, "shape", [2**31]), "tensor 0: shape has 2147483648; give whole numbers"),
     ((*TENSOR, "alias_of", 3), "tensor 0: alias_of is 3, but tensors are 0..0"),
+    ((*TENSOR, "alias_of", 1), "tensor 0: alias_of is 1, but tensors are 0..0"),
+    ((*TENSOR, "alias_of", -1), "tensor 0: alias_of is -1, but tensors are 0..0"),
     ((*TENSOR, "alias_of", 0), "shares the buffer of tensor 0, which that operation does not read"),
     (("ops", {}), "ops is {}; give a list"),
     (("ops", 0, "a"), "op 0 is 'a', not an object"),
@@ -176,6 +271,22 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "g.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"g\.json is not a text file"):
         read_graph(tmp_path / "g.json")
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_the_text(tmp_path):
+    """As editors on Windows write it."""
+    (tmp_path / "g.json").write_text("\ufeff" + json.dumps(TWO_OPS))
+    assert read_graph(tmp_path / "g.json").n_ops == 2
+
+
+def test_what_json_has_no_words_for_is_null():
+    given = {"a": [float("inf"), -float("inf"), float("nan"), 1.5], "b": {"c": (2, "inf", None)}}
+    assert sayable(given) == {"a": [None, None, None, 1.5], "b": {"c": [2, "inf", None]}}
+
+
+def test_what_is_written_a_line_an_entry_is_json_also_where_it_is_empty():
+    given = {"a": [], "b": {}, "c": [1, {"d": []}], "e": {"f": "g"}, "h": None}
+    assert json.loads(json_lines(given)) == given
 
 
 @pytest.mark.parametrize("name", ["none.json", "none.npz"])

@@ -1,5 +1,7 @@
 """A placement that exists is valid; one that is not is refused with the operation's name."""
 
+import json
+
 import numpy as np
 import pytest
 from six_ops import six_ops
@@ -9,7 +11,7 @@ from suite.core.graph import OpGraph
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Scores
-from suite.formats.machine_toml import load_machine
+from suite.formats.machine_toml import load_machine, machine_from_table
 from suite.formats.placement_npz import load_placement, save_placement
 from suite.search.placer import Search
 
@@ -107,3 +109,36 @@ def test_a_device_behind_the_last_name_of_a_file_is_refused(tmp_path):
     np.savez(path, header=header, devices=np.array([0, 1, 2, 3, 0, 0], np.uint8))
     with pytest.raises(InputError, match="device 3 has no name among 3"):
         load_placement(path, problem)
+
+
+@pytest.mark.parametrize(
+    ("change", "devices", "words"),
+    [
+        ({"format": "placebench-placement-2"}, np.zeros(6, np.uint8), "format placebench-placemen"),
+        # A device of -1 would be the last one.
+        ({}, np.full(6, -1, np.int8), r"devices are int8\[6\]"),
+        ({}, np.zeros((2, 3), np.uint8), r"devices are uint8\[2, 3\]"),
+    ],
+)
+def test_arrays_that_are_no_placement_are_refused(tmp_path, change, devices, words):
+    problem, path = six_ops(), tmp_path / "p.npz"
+    save_placement(Placement.of(problem, np.zeros(6, np.int32)), problem, path)
+    with np.load(path) as data:
+        header = json.loads(bytes(data["header"])) | change
+    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, header=text, devices=devices)
+    with pytest.raises(InputError, match=rf"p\.npz is damaged or not a .* file: {words}"):
+        load_placement(path, problem)
+
+
+def test_devices_behind_what_a_byte_can_number_are_kept(tmp_path):
+    speeds = {"memory": 1, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
+    table = {
+        "device": [{"name": "cpu", "kind": "cpu", "count": 258, **speeds}],
+        "link": [{"bandwidth": 1, "latency": 0}],
+    }
+    machine, path = machine_from_table(table), tmp_path / "p.npz"
+    graph = OpGraph.create("g", ["a", "b"], ["A", "B"], [0], [(0, 1)])
+    problem = Problem.create(graph, machine)
+    save_placement(Placement.of(problem, np.array([255, 257])), problem, path)
+    assert load_placement(path, problem).devices.tolist() == [255, 257]
