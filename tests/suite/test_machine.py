@@ -11,6 +11,7 @@ from suite.formats.machine_toml import (
     load_machine,
     machine_from_table,
     machine_origin,
+    profiles_folder,
 )
 
 DEVICE = {"memory": "4 GB", "peak_flops": 1e12, "memory_bandwidth": 1e11, "launch_overhead": 1e-6}
@@ -74,6 +75,65 @@ def test_a_count_is_a_whole_number(count):
     devices = [{"name": "gpu", "count": count, "kind": "gpu", **DEVICE}]
     with pytest.raises(InputError, match=r"device gpu: count is .*; give a whole number from 1"):
         machine_from_table(table(device=devices))
+
+
+def test_what_is_left_out_has_the_documented_default():
+    machine = machine_from_table(table(), "folder/mine.toml")
+    assert (machine.name, machine.dispatch, machine.backend) == ("m", "fifo", "")
+    assert not machine.one_process
+    for device in machine.devices:
+        assert device.host_overhead == device.launch_overhead == 1e-6
+        assert device.parallelism == 1
+    unnamed = {key: value for key, value in table().items() if key != "name"}
+    assert machine_from_table(unnamed, "folder/mine.toml").name == "mine"
+
+
+def test_a_share_of_the_peak_is_one_number_for_both_or_one_for_each():
+    given = {"matmul": 0.5, "convolution": 1.5, "movement": {"compute": 0.25, "memory": 0.75}}
+    machine = machine_from_table(table(efficiency={"gpu": given}))
+    both = {"matmul": (0.5, 0.5), "convolution": (1.5, 1.5), "movement": (0.25, 0.75)}
+    assert machine.efficiency == {"gpu": both}
+
+
+def test_transfers_over_different_roots_do_not_wait_for_one_another():
+    links = [
+        {"bandwidth": 1, "latency": 0, "channel": "shared", "name": "out", "from": "cpu"},
+        {"bandwidth": 1, "latency": 0, "channel": "shared", "name": "home"},
+    ]
+    names, first, _ = machine_from_table(table(link=links)).channels
+    assert [names[first[ends]] for ends in ((0, 1), (0, 2), (1, 0), (1, 2))] == [
+        *("out", "out"),
+        *("home", "home"),
+    ]
+
+
+def test_a_link_may_lead_to_a_kind_that_the_machine_lacks():
+    links = [{"bandwidth": 1, "latency": 0}, {"bandwidth": 2, "latency": 0, "to": "gpu"}]
+    cpus = [{"name": f"cpu:{i}", "kind": "cpu", **DEVICE} for i in range(2)]
+    assert machine_from_table(table(device=cpus, link=links)).transfer_seconds(0, 1, 1) == 1
+
+
+def test_a_profile_does_not_hide_a_machine_of_placebench(user_folder):
+    del user_folder  # whose cache is where profiles lie
+    profiles_folder().mkdir(parents=True)
+    for name in ("k40", "mine"):
+        (profiles_folder() / f"{name}.toml").write_text("source = 3")
+    assert load_machine("k40").source
+    with pytest.raises(InputError, match=r"machines.mine\.toml: source is 3; give text"):
+        load_machine("mine")
+
+
+def test_a_file_that_is_none_is_told_as_what_it_is(tmp_path):
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "other.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match=r"folder\.toml is a folder; give a machine's \.toml file"):
+        load_machine(tmp_path / "folder.toml")
+    with pytest.raises(InputError, match=r"other\.toml: not valid TOML"):
+        load_machine(tmp_path / "other.toml")
+    # As editors on Windows write it.
+    (tmp_path / "marked.toml").write_text("\ufeffsource = 3")
+    with pytest.raises(InputError, match="source is 3; give text"):
+        load_machine(tmp_path / "marked.toml")
 
 
 def test_with_gpus_keeps_the_cpu():
@@ -183,6 +243,11 @@ def test_the_way_between_host_and_gpus_of_h100_8_is_the_one_that_was_measured():
         ({"efficiency": {"gpu": {"conv": 0.5}}}, "no 'conv'"),
         ({"efficiency": {"gpus": {"matmul": 0.5}}}, "no device of kind 'gpus'; kinds: cpu, gpu"),
         ({"efficiency": {"gpu": {"matmul": 60}}}, "compute is 60; give a share, such as 0.6"),
+        ({"efficiency": {"gpu": {"matmul": 11}}}, "compute is 11; give a share, such as 0.6"),
+        (
+            {"device": [{"name": "a", "kind": "cpu", **DEVICE, "parallelism": 10_001}]},
+            "parallelism is 10001; give a whole number from 1 to 10,000",
+        ),
         (
             {"efficiency": {"gpu": {"matmul": {"compute": 0.6, "memory": 0.8, "compte": 1}}}},
             "efficiency.gpu.matmul has a key 'compte'; it has compute and memory",
