@@ -1,11 +1,25 @@
-"""Operation times by hand."""
+"""Operation times by hand, and those that were measured."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from suite.core.costs import op_seconds
+from suite.core.errors import InputError
 from suite.core.graph import OpGraph
-from suite.formats.machine_toml import machine_from_table
+from suite.core.paths import MACHINES
+from suite.formats.machine_spread import load_spread
+from suite.formats.machine_toml import load_machine, machine_from_table
+from suite.formats.measured_costs import (
+    as_measured,
+    keep_machine,
+    kept_machine,
+    machine_of_records,
+    times_name,
+    with_op_times,
+    write_op_times,
+)
 
 TABLE = {
     "name": "m",
@@ -53,3 +67,84 @@ def seconds(op_type, **arguments):
 )
 def test_the_larger_of_compute_and_memory_plus_overhead(op_type, arguments, expected):
     assert seconds(op_type, **arguments) == pytest.approx(expected)
+
+
+PROFILE = """
+op_times = "mine-ops"
+[[device]]
+name = "cpu:0"
+kind = "cpu"
+memory = "8 GB"
+peak_flops = 1e9
+memory_bandwidth = 1e9
+launch_overhead = 0.5
+parallelism = 4
+spread = 0.0
+"""
+TWO = OpGraph.create("two", ["a", "b"], ["A", "B"], [0], [(0, 1)])
+MEASURED = {"cpu": np.array([2.0, np.nan])}
+
+
+@pytest.fixture
+def profile(tmp_path):
+    """A machine's file, with times of the graph TWO as the task ``known``."""
+    path = tmp_path / "host" / "mine.toml"
+    write_op_times(TWO, MEASURED, path.parent / "mine-ops", "known")
+    path.write_text(PROFILE)
+    return path
+
+
+def test_measured_times_are_those_of_their_own_graph(profile):
+    machine = load_machine(profile)
+    assert machine.name == "mine"
+    np.testing.assert_array_equal(
+        with_op_times(TWO, machine, "known").seconds["cpu"], MEASURED["cpu"]
+    )
+    assert with_op_times(TWO, machine, "other") is TWO
+    assert with_op_times(TWO, replace(machine, op_times=None), "known") is TWO
+    renamed = OpGraph.create("two", ["a", "c"], ["A", "C"], [0], [(0, 1)])
+    with pytest.raises(InputError, match="is of another capture of known; profile it again"):
+        with_op_times(renamed, machine, "known")
+    # What is no task may be another graph tomorrow, of the same name.
+    assert times_name(TWO, "known") == "known"
+    assert times_name(TWO, None) != times_name(renamed, None)
+    (profile.parent / "mine-ops" / "known.npz").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"known\.npz is damaged .*; profile known again"):
+        with_op_times(TWO, machine, "known")
+
+
+def test_only_what_was_timed_so_runs_several_operations_at_once(profile):
+    machine = load_machine(profile)
+    timed = with_op_times(TWO, machine, "known")
+    assert as_measured(machine, timed).parallelism.tolist() == [4]
+    assert as_measured(machine, TWO).parallelism.tolist() == [1]
+    # A machine that was not profiled says what it is able to.
+    assert as_measured(replace(machine, op_times=None), TWO).parallelism.tolist() == [4]
+
+
+def test_the_spread_of_measured_times_is_that_which_was_recorded(profile):
+    with pytest.raises(InputError, match=r"known\.npz records no spread; profile known again"):
+        load_spread(profile, "known")
+    assert load_spread(profile, None).operations == load_spread(profile, "other").operations == {}
+    spread = {"cpu": np.array([0.25, np.nan])}
+    write_op_times(TWO, MEASURED, profile.parent / "mine-ops", "known", spread)
+    found = load_spread(profile, "known").operations
+    np.testing.assert_array_equal(found["cpu"], spread["cpu"])
+
+
+def test_a_machine_is_kept_beside_its_records_with_its_times(profile, tmp_path):
+    folder = tmp_path / "results"
+    assert machine_of_records(folder, "mine") == "mine"
+    keep_machine("k40", folder)
+    keep_machine(MACHINES / "k40.toml", folder)
+    assert not folder.exists()
+    keep_machine(profile, folder)
+    assert machine_of_records(folder, "mine") == str(kept_machine(folder))
+    longer = {"cpu": np.array([3.0, 4.0])}
+    write_op_times(TWO, longer, profile.parent / "mine-ops", "known")
+    profile.write_text(PROFILE.replace("parallelism = 4", "parallelism = 2"))
+    keep_machine(profile, folder)
+    kept = load_machine(kept_machine(folder))
+    assert kept.parallelism.tolist() == [2]
+    timed = with_op_times(TWO, kept, "known")
+    np.testing.assert_array_equal(timed.seconds["cpu"], longer["cpu"])
