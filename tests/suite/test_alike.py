@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
 
-from suite.bounds.alike import Alike
+from suite.bounds.alike import HANDED_ON, Alike, least_each_way
 from suite.bounds.critical_path import release_and_delivery
 from suite.bounds.load_balance import Load
 from suite.bounds.serialisation import serial_release_and_delivery
@@ -18,6 +18,7 @@ from suite.formats.machine_toml import machine_from_table
 from suite.simulator.durations import nanoseconds
 
 DEVICE = {"memory": 20_000, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
+CG = ("cpu", "gpu")
 FAR, NEAR = {"bandwidth": 1e9, "latency": 2e-8}, {"bandwidth": 1e10, "latency": 1e-9}
 
 
@@ -66,6 +67,40 @@ def test_memory_and_times_tell_devices_apart():
     slower = problem.seconds.copy()
     slower[0, 3] *= 2
     assert Alike.of(Problem(problem.graph, machine, slower)).kind.tolist() == [0, 1, 1, 2]
+    several = replace(machine.devices[1], parallelism=4)
+    devices = (machine.devices[0], several, *machine.devices[2:])
+    alike = Alike.of(Problem.create(ONE, replace(machine, devices=devices)))
+    assert alike.kind.tolist() == [0, 1, 2, 2]
+    assert alike.lanes.tolist() == [1, 4, 1]
+
+
+@pytest.mark.parametrize("ends", [("cpu:0", "gpu:1"), ("gpu:1", "cpu:0")])
+@pytest.mark.parametrize("other", [{"latency": 3e-8}, {"bandwidth": 2e9}])
+def test_one_figure_of_a_link_one_way_tells_devices_apart(ends, other):
+    machine = islands(1, 1, 1)
+    link = replace(machine.links[0], source=ends[0], target=ends[1], **other)
+    problem = Problem.create(ONE, replace(machine, links=(*machine.links, link)))
+    assert Alike.of(problem).kind.tolist() == [0, 1, 2, 1]
+
+
+def test_between_two_kinds_the_shortest_way_counts():
+    """Of two hosts, each with a CPU near its own GPU: 1,000 bytes take 101 ns there, 103 back."""
+    devices = [{"name": f"{kind}:{i}", "kind": kind, **DEVICE} for kind in CG for i in range(2)]
+    links = [FAR]
+    for i in range(2):
+        links.append({**NEAR, "from": f"cpu:{i}", "to": f"gpu:{i}"})
+        links.append({**NEAR, "latency": 3e-9, "from": f"gpu:{i}", "to": f"cpu:{i}"})
+    machine = machine_from_table({"name": "hosts", "device": devices, "link": links})
+    alike = Alike.of(Problem.create(ONE, machine))
+    assert alike.kind.tolist() == [0, 0, 1, 1]
+    sizes = np.array([1000, HANDED_ON])
+    assert alike.transfers(sizes).tolist() == [[[0, 101], [103, 0]], [[0, 1], [1, 0]]]
+    arrive, leave = least_each_way(machine, alike.kind, sizes, lambda link: link.latency)
+    assert (arrive.tolist(), leave.tolist()) == ([[103, 101], [1, 1]], [[101, 103], [1, 1]])
+    # All that is near counts from a device to others of its own kind, too.
+    near = islands(2).with_gpus(2)
+    arrive, leave = least_each_way(near, np.array([0, 1, 1]), sizes, lambda link: link.latency)
+    assert (arrive.tolist(), leave.tolist()) == ([[1020, 101], [1, 1]], [[1020, 101], [1, 1]])
 
 
 @settings(max_examples=100, deadline=None)

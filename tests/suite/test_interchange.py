@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -378,6 +379,13 @@ def test_a_placement_for_tensors_of_other_sizes_is_told(tmp_path):
     write_placement(Placement.of(small, np.array([1, 1])), small, path)
     read_placement(path, small)
     with pytest.warns(UserWarning, match=r"tensors have 1,000 bytes in all; here they have 4,000"):
+        read_placement(path, large)
+    write_placement(Placement.of(large, np.array([1, 1])), large, path)
+    with pytest.warns(UserWarning, match=r"tensors have 4,000 bytes in all; here they have 1,000"):
+        read_placement(path, small)
+    path.write_text(json.dumps(PLACED))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         read_placement(path, large)
 
 

@@ -11,7 +11,7 @@ from suite.bench.lock import locked
 from suite.bench.verify import verify
 from suite.cli import main
 from suite.core.problem import Problem
-from suite.formats.interchange import read_graph, read_placement
+from suite.formats.interchange import read_graph, read_placement, write_graph
 from suite.formats.machine_toml import load_machine
 from suite.report.load_records import load_records
 from suite.report.tables.tarnawski_placements import table as placements_table
@@ -134,6 +134,23 @@ def coarse(tmp_path):
     graph = ["graph", "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2"]
     assert main([*graph, "--workload", str(path)]) == 0
     return path
+
+
+def test_a_coarsened_graph_says_what_it_is_of(tmp_path, capsys):
+    """And how many CPUs may be used: none, which this graph cannot do, or all of the machine's."""
+    graph, path = tmp_path / "smoke.npz", tmp_path / "w.json"
+    write_graph(read_graph(SMOKE_GRAPH), graph)
+    asked = ["graph", str(graph), "--machine", "k40", "--gpus", "2", "--workload", str(path)]
+    for more in ([], ["--inference"]):
+        assert main([*asked, "--cpus", "1", *more]) == 0
+        found = json.loads(path.read_text())
+        assert (found["maxCPUs"], found["maxFPGAs"]) == (1, 2)
+        origin = found["placebench"]
+        assert (origin["task"], origin["file"]) == (read_graph(SMOKE_GRAPH).name, str(graph))
+        assert (origin["machine"], origin["gpus"]) == ("k40", 2)
+        assert origin["inference"] == bool(more)
+    line = refused([*asked, "--cpus", "0"], capsys)
+    assert line.endswith("lookup has no GPU kernel: leave CPUs to the workload")
 
 
 def test_a_coarsened_graph_is_split_placed_and_judged(coarse, tmp_path, capsys):
