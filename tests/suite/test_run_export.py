@@ -163,6 +163,49 @@ def test_plain_tensorflow_runs_a_graph_def_with_devices(folder, plain):
     assert plain["total"] == 4 * 8 * 8
 
 
+@pytest.mark.parametrize(
+    ("backend", "names"),
+    [
+        ("session", [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2)]),
+        ("cluster", [f"/job:worker/replica:0/task:{i}/device:CPU:0" for i in range(2)]),
+    ],
+)
+def test_an_export_has_the_names_of_its_backend(folder, capsys, backend, names):
+    export = [*EXPORT, "frozen.json", "--output", f"for_{backend}", "--backend", backend]
+    assert main([*export, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "path": f"for_{backend}/graph.pb",
+        "format": "GraphDef",
+        "devices": {f"cpu:{i}": name for i, name in enumerate(names)},
+    }
+    graph_def = tf.compat.v1.GraphDef.FromString((folder / f"for_{backend}/graph.pb").read_bytes())
+    placement = json.loads((folder / "frozen.json").read_text())["devices"]
+    expected = {op: names[int(device[-1])] for op, device in placement.items()}
+    assert {node.name: node.device for node in graph_def.node} == expected
+
+
+def test_an_exported_program_heeds_all_that_was_asked(folder, capsys):
+    """Captured in a child process, which says what is wrong and what is odd."""
+    gpu = SPEEDS.replace('"cpu"', '"gpu"')
+    (folder / "gpu.toml").write_text(f'{MACHINE}[[device]]\nname = "gpu:0"{gpu}')
+    made = json.loads((folder / "live.json").read_text()) | {"tensor_bytes": 1}
+    (folder / "odd.json").write_text(json.dumps(made))
+    moved = made | {"devices": dict.fromkeys(made["devices"], "gpu:0")}
+    (folder / "moved.json").write_text(json.dumps(moved))
+    export = ["export", "exported_net:step", "--machine", "gpu.toml", "--gpus", "0"]
+    assert main([*export, "--placement", "moved.json", "--output", "away"]) == 2
+    assert "machine two has no device 'gpu:0'; it has cpu:0, cpu:1" in capsys.readouterr().err
+    assert not (folder / "away").exists()
+    odd = ["--placement", "odd.json", "--output", "away", "--backend", "cluster", "--json"]
+    with pytest.warns(UserWarning, match="odd.json was made where tensors have 1 bytes in all"):
+        assert main([*export, *odd]) == 0
+    written = json.loads(capsys.readouterr().out)
+    names = {f"cpu:{i}": f"/job:worker/replica:0/task:{i}/device:CPU:0" for i in range(2)}
+    assert written == {"path": "away", "format": "SavedModel", "devices": names}
+    saved = (folder / "away/saved_model.pb").read_bytes()
+    assert all(name.encode() in saved for name in names.values())
+
+
 def test_run_prints_measured_beside_simulated(folder, capsys):
     run = ["run", "net.pb", "--machine", "m.toml", "--placement", "frozen.json", "--steps", "4"]
     assert main([*run, "--json"]) == 0
