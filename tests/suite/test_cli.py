@@ -13,7 +13,9 @@ import pytest
 from command_line import COMMAND, ENVIRONMENT, SMOKE_GRAPH, placebench, write_grid
 from two_ops import GRAPH, MACHINE, PLACEMENT
 
+from suite.capture.load_model import Loaded
 from suite.cli import main
+from suite.commands.graph import _facts
 from suite.core.paths import MACHINES
 from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
@@ -211,6 +213,12 @@ def test_what_was_chosen_in_a_capture_is_among_the_facts(folder, capsys):
         ("chosen here", "one"),
         ("chosen here", "another"),
     ]
+
+
+@pytest.mark.parametrize(("known", "told"), [({"paper_ops": 12345}, "12,345"), ({}, "not given")])
+def test_of_a_task_the_papers_count_is_a_fact(folder, known, told):
+    graph = replace(read_graph(folder / "g.json"), metadata=known)
+    assert ("operations in the paper", told) in _facts(Loaded(graph, "task nmt_2", "nmt_2"))
 
 
 def test_list_names_everything(capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -52,6 +53,15 @@ def test_no_placement_is_faster(problem: Problem) -> None:
 @given(problems(max_ops=5, max_gpus=2))
 def test_the_bound_holds_on_any_number_of_devices(problem: Problem) -> None:
     assert bound_under(problem, HETERO).seconds <= best(problem) / 1e9
+
+
+def test_work_counts_every_class_where_it_may_go() -> None:
+    """One of six operations has no GPU kernel, and so takes 0.5 s rather than 0.1."""
+    problem = six_ops()
+    graph = replace(problem.graph, gpu_kernel=np.array([False, *[True] * 5]))
+    bound = bound_under(Problem.create(graph, problem.machine), HETERO)
+    assert (bound.seconds, bound.kind) == (pytest.approx(0.5 + 5 * 0.1), "work")
+    assert bound.parts == {"work": bound.seconds}
 
 
 def place(problem: Problem) -> Placement:

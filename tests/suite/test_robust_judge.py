@@ -201,3 +201,46 @@ def test_a_spread_is_a_share_up_to_the_whole(tmp_path):
     (tmp_path / "m.toml").write_text(f'name = "m"\n[[device]]\n{device}spread = 1.01\n')
     with pytest.raises(InputError, match=r"spread is 1.01; give a share from 0 to 1"):
         load_spread(tmp_path / "m.toml", None)
+
+
+LINKED = """
+name = "linked"
+[[device]]
+name = "gpu"
+count = 2
+kind = "gpu"
+memory = "1 GB"
+peak_flops = 1e9
+memory_bandwidth = 1e9
+launch_overhead = 0
+spread = 0.25
+[[link]]
+bandwidth = 1e9
+latency = 0
+spread = { latency = 0.1, bandwidth = 0.2, overhead = 0.3, copy_bandwidth = 0.4 }
+"""
+
+
+def test_every_spread_of_a_file_is_that_of_its_own_figure(tmp_path):
+    (tmp_path / "m.toml").write_text("\ufeff" + LINKED)  # as editors on Windows write it
+    found = load_spread(tmp_path / "m.toml", None)
+    assert found.devices == {"gpu:0": 0.25, "gpu:1": 0.25}
+    link = LinkSpread(latency=0.1, bandwidth=0.2, overhead=0.3, copy_bandwidth=0.4)
+    assert found.links == {(None, None): link}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("spread = { latency", "# { latency", "link any -> any records no spread; profile this"),
+        (", overhead = 0.3", "", "spread must give latency, bandwidth, overhead, copy_bandwidth"),
+        ("overhead = 0.3", "overhead = 0.3, gap = 0.1", "spread must give latency, bandwidth, ove"),
+        ("overhead = 0.3", "overhead = 30", "overhead: spread is 30; give a share from 0 to 1"),
+        ("spread = 0.25\n", "", "device gpu:0 records no spread; profile this host again"),
+    ],
+)
+def test_a_spread_that_is_not_whole_is_refused(tmp_path, old, new, words):
+    assert old in LINKED
+    (tmp_path / "m.toml").write_text(LINKED.replace(old, new))
+    with pytest.raises(InputError, match=words):
+        load_spread(tmp_path / "m.toml", None)

@@ -143,6 +143,8 @@ def test_a_coarsened_graph_says_what_it_is_of(tmp_path, capsys):
     asked = ["graph", str(graph), "--machine", "k40", "--gpus", "2", "--workload", str(path)]
     for more in ([], ["--inference"]):
         assert main([*asked, "--cpus", "1", *more]) == 0
+        memory = load_machine("k40").memory[1] / 1e9
+        assert f"; 2 accelerators of {memory:.2f} GB" in capsys.readouterr().out
         found = json.loads(path.read_text())
         assert (found["maxCPUs"], found["maxFPGAs"]) == (1, 2)
         origin = found["placebench"]
