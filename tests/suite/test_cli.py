@@ -350,6 +350,10 @@ def assert_refused(arguments, words, capsys):
         ),
         ("bench m.toml --output m.toml", "--output and GRID are both m.toml; give two files"),
         ("workload g.json --output g.json", "--output and FILE are both g.json; give two files"),
+        (
+            "graph g.json --machine m.toml --workload ./g.json",
+            "--workload and MODEL are both g.json; give two files",
+        ),
         ("graph g.json --machine m.toml --workload w.json --cpus 2", "machine two has 1 CPUs"),
         ("graph g.json --cpus 0", "--cpus goes with --workload FILE; add it"),
         ("graph g.json --gpus 77", "--gpus goes with --workload FILE; add it"),
@@ -504,6 +508,14 @@ def test_a_file_is_known_by_all_of_its_names(folder, capsys):
     assert main([*simulate, "--trace", "g.json"]) == 2
     assert "--trace and MODEL are both g.json; give two files" in capsys.readouterr().err
     assert (folder / "g.json").read_bytes() == before
+
+
+def test_what_only_sounds_like_a_file_that_is_read_is_written(folder):
+    """The name of a machine, and that of the command, where a file of that name is there."""
+    simulate = ["simulate", "g.json", "--machine", "k40", "--placement", "p.json", "--trace"]
+    for name in ("k40", "simulate", "simulate"):
+        assert main([*simulate, name]) == 0
+        assert json.loads((folder / name).read_text())["traceEvents"]
 
 
 def test_links_in_a_circle_are_one_line(folder, capsys):
