@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import every_placement, problems
 
+from suite.bounds.alike import NEVER
+from suite.bounds.critical_path import release_and_delivery
 from suite.bounds.load_balance import Load
 from suite.bounds.lower_bound import lower_bound
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
+from suite.simulator.durations import nanoseconds
 from suite.simulator.reference import simulate
 
 
@@ -68,9 +71,30 @@ def test_a_transfer_that_cannot_be_avoided_counts():
     assert lower_bound(problem).seconds == pytest.approx(1 + 1.001 + 1 + 0.001 + 1)
 
 
+def reached(problem):
+    """Release and delivery times in seconds, [CPU, GPU] of each operation; None: never."""
+    allowed = problem.allowed[problem.graph.colocation]
+    durations = np.where(allowed, nanoseconds(problem.seconds), 0)
+    return [
+        [[None if ns == NEVER else ns / 1e9 for ns in row] for row in times.tolist()]
+        for times in release_and_delivery(problem, durations)
+    ]
+
+
+def test_what_comes_before_and_after_on_each_device_counts_its_transfers():
+    problem = make(
+        [(9, 1), (1, 1), (9, 1)], [(0, 1, 10**9), (1, 2, 0)], gpus=1, gpu_kernel=[1, 0, 1]
+    )
+    assert reached(problem) == [
+        [[0.0, 0.0], [1 + 1.001, None], [2.001 + 1, 2.001 + 1 + 0.001]],
+        [[1 + 0.001 + 1, 1.001 + 1 + 0.001 + 1], [0.001 + 1, None], [0.0, 0.0]],
+    ]
+
+
 def test_members_of_a_class_do_not_part_for_speed():
-    problem = make([(1, 9), (9, 1)], [(0, 1, 0)], link=(1e9, 0), colocation=["v", "v"])
+    problem = make([(1, 9), (9, 1)], [(0, 1, 0)], gpus=1, link=(1e9, 0), colocation=["v", "v"])
     assert lower_bound(problem).parts["critical_path"] == 10.0
+    assert reached(problem) == [[[0.0, 0.0], [1.0, 9.0]], [[9.0, 1.0], [0.0, 0.0]]]
 
 
 def test_independent_work_is_shared_by_all_devices():
@@ -102,6 +126,35 @@ def test_memory_moves_only_its_own_part():
     bound = lower_bound(problem)
     assert bound.seconds == pytest.approx(40 / 11)
     assert bound.parts["load_memory"] == pytest.approx(20.0)
+
+
+def test_memory_is_that_of_all_devices_alike():
+    """Of six operations four fit on two GPUs, and two take 10 s each on the CPU."""
+    problem = make([(10, 1)] * 6, gpus=2, memory="2 GB", persistent_bytes=10**9)
+    assert lower_bound(problem).parts["load_memory"] == pytest.approx(20.0)
+    ample = make([(10, 1)] * 6, gpus=2, memory="9 GB", persistent_bytes=10**9)
+    parts = lower_bound(ample).parts
+    assert parts["load_memory"] == pytest.approx(parts["load"]) == pytest.approx(6 / (2 + 1 / 10))
+
+
+def with_lanes(problem, lanes):
+    """The problem with GPUs that run so many operations at once."""
+    cpu, *gpus = problem.machine.devices
+    devices = (cpu, *(replace(gpu, parallelism=lanes) for gpu in gpus))
+    return Problem.create(problem.graph, replace(problem.machine, devices=devices))
+
+
+def test_lanes_share_the_memory_of_their_device():
+    problem = make([(10, 1)] * 4, gpus=1, memory="2 GB", persistent_bytes=10**9)
+    assert lower_bound(with_lanes(problem, 2)).parts["load_memory"] == pytest.approx(20.0)
+    # All three bytes fit on the GPU, where they take a second; half of them are no whole number.
+    problem = make([(9, 1)], gpus=1, memory=3, persistent_bytes=3)
+    assert lower_bound(with_lanes(problem, 2)).parts["load_memory"] <= 1.0
+
+
+def test_a_class_is_shared_by_the_lanes_of_one_device():
+    problem = make([(90, 2)] * 4, colocation=["v"] * 4)
+    assert lower_bound(with_lanes(problem, 2)).parts["class"] == 4.0
 
 
 def test_devices_of_unequal_memory_are_told_apart():

@@ -114,10 +114,10 @@ def test_a_link_may_lead_to_a_kind_that_the_machine_lacks():
 
 
 def test_a_profile_does_not_hide_a_machine_of_placebench(user_folder):
-    del user_folder  # whose cache is where profiles lie
     profiles_folder().mkdir(parents=True)
     for name in ("k40", "mine"):
         (profiles_folder() / f"{name}.toml").write_text("source = 3")
+    (user_folder / "k40").mkdir()  # nor does a folder of that name
     assert load_machine("k40").source
     with pytest.raises(InputError, match=r"machines.mine\.toml: source is 3; give text"):
         load_machine("mine")
