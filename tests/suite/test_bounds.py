@@ -107,6 +107,13 @@ def test_one_large_class_is_not_shared():
     assert (bound.kind, bound.seconds) == ("class", 8.0)
 
 
+def test_a_class_waits_for_what_is_before_it_and_is_followed_by_what_is_behind():
+    ops = [(99, 5), *[(90, 2)] * 4, (99, 7)]
+    edges = [(0, i, 0) for i in range(1, 5)] + [(i, 5, 0) for i in range(1, 5)]
+    problem = make(ops, edges, link=(1e9, 0), colocation=[None, *["v"] * 4, None])
+    assert lower_bound(problem).parts["class"] == pytest.approx(5 + 4 * 2 + 7, rel=1e-8)
+
+
 def test_work_between_a_head_and_a_tail_takes_all_three():
     ops = [(99, 5)] + [(99, 1)] * 8 + [(99, 5)]
     edges = [(0, i, 0) for i in range(1, 9)] + [(i, 9, 0) for i in range(1, 9)]
