@@ -11,6 +11,7 @@ import numpy as np
 
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+from suite.formats.machine_toml import KINDS
 from suite.formats.schema import Fields, check_fields, shown
 
 GRAPH = "placebench-graph-1"
@@ -102,6 +103,10 @@ def _check_op(op: _Op, i: int) -> None:
         if not op[key] or "\n" in op[key]:
             raise InputError(f"op {i}: {key} is {shown(op[key])}; give one line of text")
     for kind, value in op.get("seconds", {}).items():
+        if kind not in KINDS and kind.lower() in KINDS:
+            raise InputError(
+                f"operation {op['name']!r} has seconds on {kind!r}; write {kind.lower()!r}"
+            )
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 <= value < 1e300:
             raise InputError(

@@ -201,6 +201,7 @@ BROKEN = [
     ((*OP, "persistent_bytes", True), "persistent_bytes is True; give a whole number"),
     ((*OP, "gpu_kernel", 1), "gpu_kernel is 1; give true or false"),
     ((*OP, "seconds", {"gpu": -1}), "operation 'a' takes -1 seconds on gpu"),
+    ((*OP, "seconds", {"GPU": 1}), "operation 'a' has seconds on 'GPU'; write 'gpu'"),
     ((*OP, "seconds", {"gpu": "fast"}), "operation 'a' takes 'fast' seconds on gpu"),
     ((*OP, "seconds", {"gpu": True}), "operation 'a' takes True seconds on gpu"),
     ((*OP, "seconds", {"gpu": float("inf")}), "'a' takes inf seconds on gpu; give a finite time"),
