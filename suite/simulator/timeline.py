@@ -64,18 +64,22 @@ class Timeline:
     def to_chrome(self) -> dict[str, Any]:
         """Return trace JSON for Perfetto or chrome://tracing: a track per device and per link.
 
+        Several where operations or transfers overlap, since a track shows one thing at a time.
         What a link shows is what it copies (:meth:`copies`).
         """
         sent = self.copies()
         names = [d.name for d in self.problem.machine.devices]
-        lane, rows_of = self._lanes(len(names))
-        links = sorted(set(zip(sent.source.tolist(), sent.target.tolist(), strict=True)))
+        lane, rows_of = _tracks(self.devices, len(names), self.start, self.end)
+        pairs = list(zip(sent.source.tolist(), sent.target.tolist(), strict=True))
+        number = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
+        links = list(number)
+        link = np.array([number[pair] for pair in pairs], np.int64)
+        link_row, links_of = _tracks(link, len(links), sent.sent, sent.arrived)
         events = [_named("process_name", i, 0, n) for i, n in enumerate(("devices", "links"))]
         events += [_named("thread_name", 0, i, names[d]) for i, d in enumerate(rows_of)]
-        for row, (s, t) in enumerate(links):
+        for row, (s, t) in enumerate(links[i] for i in links_of):
             to = "all" if s == t else names[t]
             events.append(_named("thread_name", 1, row, f"{names[s]} -> {to}"))
-        rows = {pair: row for row, pair in enumerate(links)}
         graph = self.problem.graph
         for op, row in enumerate(lane.tolist()):
             span = self.start[op], self.end[op]
@@ -83,33 +87,35 @@ class Timeline:
             events.append(_span(about, 0, row, *span))
         for i, tensor in enumerate(sent.tensor.tolist()):
             about = {"name": graph.op_names[graph.producer[tensor]], "cat": "transfer"}
-            row = rows[int(sent.source[i]), int(sent.target[i])]
             waited = (sent.sent[i] - sent.requested[i]) / 1e3
             arguments = {"bytes": int(graph.tensor_bytes[tensor]), "waited_us": float(waited)}
-            event = _span(about, 1, row, sent.sent[i], sent.arrived[i])
+            event = _span(about, 1, int(link_row[i]), sent.sent[i], sent.arrived[i])
             events.append(event | {"args": arguments})
         return {"traceEvents": events, "displayTimeUnit": "ms"}
 
-    def _lanes(self, devices: int) -> tuple[Ints, list[int]]:
-        """A track for each operation, int64[ops], and whose track it is.
 
-        One a device, more where operations overlap, since a track shows one thing at a time.
-        """
-        lane = np.zeros(len(self.devices), np.int64)
-        whose: list[int] = []
-        for device in range(devices):
-            free: list[tuple[int, int]] = []
-            for op in sorted(np.flatnonzero(self.devices == device), key=lambda i: self.start[i]):
-                if free and free[0][0] <= self.start[op]:
-                    row = heapq.heappop(free)[1]
-                else:
-                    row = len(whose)
-                    whose.append(device)
-                heapq.heappush(free, (int(self.end[op]), row))
-                lane[op] = row
-            if not free:
-                whose.append(device)
-        return lane, whose
+def _tracks(owner: Ints, owners: int, start: Ints, end: Ints) -> tuple[Ints, list[int]]:
+    """A track for each of these things, int64[things], and whose track it is.
+
+    One an owner, more where its things overlap.
+    """
+    track = np.zeros(len(owner), np.int64)
+    whose: list[int] = []
+    order = np.lexsort((start, owner))
+    bounds = np.searchsorted(owner[order], np.arange(owners + 1))
+    for one in range(owners):
+        free: list[tuple[int, int]] = []
+        for thing in order[bounds[one] : bounds[one + 1]].tolist():
+            if free and free[0][0] <= start[thing]:
+                row = heapq.heappop(free)[1]
+            else:
+                row = len(whose)
+                whose.append(one)
+            heapq.heappush(free, (int(end[thing]), row))
+            track[thing] = row
+        if not free:
+            whose.append(one)
+    return track, whose
 
 
 def _spans(start: Ints, end: Ints) -> tuple[Ints, Ints]:

@@ -1,13 +1,16 @@
 """Timelines keep the rules of docs/simulator.md, and say so in a trace that viewers can read."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from strategies import placed
 
 from suite.simulator.durations import nanoseconds
+from suite.simulator.semantics import KNOWN, preset
 from suite.simulator.timeline import timeline
 
 CASES = placed(max_ops=15, min_gpus=1)
@@ -155,3 +158,19 @@ def test_the_chrome_trace_shows_every_operation_and_copy(case):
         f"{names[s]} -> {names[d]}" for s, d in zip(t.source, t.target, strict=True)
     ]
     assert [e["args"]["bytes"] for e in transfers] == graph.tensor_bytes[t.tensor].tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(CASES, st.sampled_from(list(KNOWN)))
+def test_a_track_of_the_trace_shows_one_thing_at_a_time(case, name):
+    """Viewers drop or misplace what overlaps: lanes, tensors sent before the last has arrived."""
+    trace = timeline(*case, semantics=preset(name)).to_chrome()
+    spans = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    tracks = {(e["pid"], e["tid"]) for e in spans}
+    for track in tracks:
+        here = sorted(
+            (round(e["ts"] * 1e3), round((e["ts"] + e["dur"]) * 1e3))
+            for e in spans
+            if (e["pid"], e["tid"]) == track
+        )
+        assert all(end <= start for (_, end), (start, _) in pairwise(here))
