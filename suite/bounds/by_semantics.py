@@ -9,7 +9,7 @@ import numpy as np
 from suite.bounds.lower_bound import Bound, lower_bound
 from suite.core.errors import InputError
 from suite.core.problem import Problem
-from suite.simulator.durations import nanoseconds
+from suite.simulator.durations import check_longest, nanoseconds
 from suite.simulator.semantics import HETERO, PLACEBENCH, Semantics
 
 BOUNDED = (PLACEBENCH.name, HETERO.name)
@@ -30,9 +30,12 @@ def sequential_bound(problem: Problem) -> Bound:
 
     ``work``: every colocation class where it takes least, nothing sent. ``min_cut``: what the best
     placement takes, where there are two devices; so it is met, unless that does not fit in memory.
+    Raises InputError for what no simulator can count.
     """
+    durations = nanoseconds(problem.seconds)
+    check_longest(problem, float(durations.max(axis=1).sum(dtype=np.float64)))
     times = np.zeros(problem.allowed.shape, np.int64)
-    np.add.at(times, problem.graph.colocation, nanoseconds(problem.seconds))
+    np.add.at(times, problem.graph.colocation, durations)
     most = np.iinfo(np.int64).max
     work = int(np.where(problem.allowed, times, most).min(axis=1, initial=most).sum())
     parts = {"work": work / 1e9}

@@ -6,8 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.arrays import Floats
+from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+from suite.core.problem import Problem
 from suite.simulator.longest_path import longest_paths
+
+LONGEST = 2.0**62
+"""Nanoseconds that a step may take: twice as many still count in 64 bits."""
 
 
 def nanoseconds(seconds: Floats) -> NDArray[np.int64]:
@@ -15,6 +20,16 @@ def nanoseconds(seconds: Floats) -> NDArray[np.int64]:
     finite = np.where(np.isfinite(seconds), seconds, 0.0)
     rounded: NDArray[np.int64] = np.maximum(1, np.rint(1e9 * finite)).astype(np.int64)
     return np.where(np.isfinite(seconds), rounded, 0)
+
+
+def check_longest(problem: Problem, longest: float) -> None:
+    """Raise InputError where a step could take too many nanoseconds to be counted."""
+    if longest >= LONGEST:
+        raise InputError(
+            f"a step of {problem.graph.name} on {problem.machine.name} could take"
+            f" {longest / 1e9:.3g} s; the simulator counts up to {LONGEST / 1e9:.3g} s:"
+            " check units"
+        )
 
 
 def run_order(graph: OpGraph, duration: NDArray[np.int64], policy: str) -> NDArray[np.int32]:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.simulator.compiled.flat_graph import FlatGraph, flat_graph
 from suite.simulator.compiled.links import FlatLinks, flat_links
+from suite.simulator.durations import check_longest
 from suite.simulator.lanes import at_once
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
@@ -57,10 +57,5 @@ def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
         longest += (2 if semantics.booked else 1) * transfers
         sends, receives, copies = np.max([link.occupancy for link in links], axis=0)
         longest += 1e9 * ((sends + receives) * len(moved) + 2 * copies * float(moved.sum()))
-    if longest >= 2.0**62:
-        raise InputError(
-            f"a step of {problem.graph.name} on {problem.machine.name} could take"
-            f" {longest / 1e9:.3g} s; the simulator counts up to {2.0**62 / 1e9:.3g} s:"
-            " check units"
-        )
+    check_longest(problem, longest)
     return bits if longest < 2.0 ** (63 - bits) else 0

@@ -11,7 +11,7 @@ from suite.core.arrays import Ints, csr
 from suite.core.compilation import inline, lean_kernel
 from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
-from suite.simulator.durations import nanoseconds
+from suite.simulator.durations import check_longest, nanoseconds
 from suite.simulator.semantics import HETERO
 
 
@@ -60,7 +60,7 @@ class Work(NamedTuple):
 
 
 def flatten(problem: Problem) -> Flat:
-    """The arrays of a problem."""
+    """The arrays of a problem; InputError if a step could take longer than can be counted."""
     graph, machine = problem.graph, problem.machine
     tensors, consumers = graph.edges
     in_start, in_tensor = csr(consumers, tensors, graph.n_ops)
@@ -70,12 +70,20 @@ def flatten(problem: Problem) -> Flat:
     for pair, link in machine.link_of.items() if machine.n_devices > 1 else ():
         latency[pair], bandwidth[pair] = link.latency, link.bandwidth
 
+    duration = nanoseconds(problem.seconds)
+    longest = float(duration.max(axis=1).sum(dtype=np.float64))
+    if machine.n_devices > 1:
+        links, moved = machine.link_of.values(), graph.tensor_bytes[tensors].astype(np.float64)
+        longest += len(moved) * (1 + 1e9 * max(link.latency for link in links))
+        longest += 1e9 * float(moved.sum()) / min(link.bandwidth for link in links)
+    check_longest(problem, longest)
+
     def whole(values: Ints) -> NDArray[np.int64]:
         # A copy: read-only arrays are a type of their own to the compiler.
         return np.array(values, np.int64)
 
     return Flat(
-        duration=nanoseconds(problem.seconds),
+        duration=duration,
         persistent=whole(graph.persistent_bytes),
         in_start=whole(in_start),
         in_tensor=whole(in_tensor),

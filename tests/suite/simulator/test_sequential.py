@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from in_turn import in_turn
 from strategies import placed
 
+from suite.bounds.by_semantics import sequential_bound
 from suite.core.errors import InputError
 from suite.core.judged_machine import JudgedMachine
 from suite.formats.machine_toml import load_machine, machine_from_table
@@ -99,3 +100,12 @@ def test_a_policy_has_no_meaning() -> None:
 
 def test_machines_without_a_word_keep_their_fingerprint() -> None:
     assert not isinstance(load_machine("k40"), JudgedMachine)
+
+
+def test_a_step_that_cannot_be_counted_is_refused_and_so_is_its_bound() -> None:
+    """Eleven operations of 29 years each are more nanoseconds than 64 bits hold."""
+    ops = [(f"o{i}", 0, 9 * 10**17) for i in range(11)]
+    problem, _ = case(ops, [])
+    for judge in (SequentialSimulator, sequential_bound):
+        with pytest.raises(InputError, match="check units"):
+            judge(problem)
