@@ -8,11 +8,17 @@ from statistics import median_low
 
 History = list[tuple[int, float, float]]
 """Of a search: placements evaluated, seconds passed, best step time in seconds, as it fell."""
+NEVER = (inf, inf)
 
 
 def until(history: History, wanted: float) -> float:
     """The number of placements until a step took at most ``wanted`` seconds; infinite if never."""
-    return next((number for number, _, best in history if best <= wanted), inf)
+    return reached(history, wanted)[0]
+
+
+def reached(history: History, wanted: float) -> tuple[float, float]:
+    """The placements, and the seconds that had passed, until then; both infinite if never."""
+    return next(((number, passed) for number, passed, best in history if best <= wanted), NEVER)
 
 
 def median_until(histories: Iterable[History], wanted: float) -> float:

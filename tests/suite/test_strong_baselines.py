@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from suite_records import record, write
 
+from suite.bench.grid import planned_cells
 from suite.report.build import build_table
+from suite.report.tables import strong_baselines
+from suite.search.registry import modules
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +57,79 @@ def test_a_grid_that_ran_on_two_processors_says_which_placer_ran_where(tmp_path)
     told = "Grid `strong`, whose seconds were taken on different hosts: annealing on fast; metis,"
     assert f"{told} scotch on slow." in text
     assert "Grid `race`" not in text
+
+
+def raced(folder, placer, seed, *history):
+    best = history[-1][-1]
+    write(folder, record("nmt_4", placer, best, seed, grid="race", history=[*map(list, history)]))
+
+
+@pytest.fixture(scope="module")
+def reached(tmp_path_factory):
+    """An expert at 1 s; METIS at 0.9 s in the median of five seeds, and at 0.5 s after a minute."""
+    folder = tmp_path_factory.mktemp("results")
+    write(folder, record("nmt_4", "human_expert", 1.0))
+    for seed, seconds in enumerate((0.8, 0.9, 0.9, 0.9, 2.0)):
+        write(folder, record("nmt_4", "metis", seconds, seed, grid="reference"))
+    for grid in ("quick", "strong"):  # the same answer: it counts once, else the median is 0.8
+        write(folder, record("nmt_4", "metis", 0.8, grid=grid))
+    write(folder, record("nmt_4", "mtkahypar", 0.95, grid="strong"))
+    write(folder, record("nmt_4", "scotch", None, grid="strong", status="oom"))
+    write(folder, record("nmt_4", "restarts_metis", 0.5, grid="race"))
+    write(folder, record("nmt_4", "restarts_scotch", 0.4, grid="race"))
+    raced(folder, "annealing", 0, (2, 1.0, 3.0), (3, 1.0, 1.0), (9, 1.5, 0.9), (700, 4.0, 0.45))
+    raced(folder, "annealing", 1, (2, 2.0, 0.89), (4, 2.25, 0.5), (2000, 9.0, 0.41))
+    raced(folder, "annealing", 2, (1, 3.0, 2.0), (50, 3.5, 0.95), (1500, 30.0, 0.39))
+    return build_table("strong_baselines", folder)
+
+
+def until(table, name):
+    [section] = [one for one in table.sections if one.title == "Time until as fast"]
+    [line] = [line for line in section.rows if line[0] == "nmt_4" and line[2] == name]
+    return line[3:]
+
+
+def test_the_first_that_is_no_slower_counts_and_its_median_over_seeds(reached):
+    # Seed 0 is at the expert's second, to the digit, with its third placement.
+    assert until(reached, "human_expert")[:4] == (
+        *("1.000", "2.00 [1.00-3.50]", "3 [2-50]", "3 of 3"),
+    )
+    assert until(reached, "any that fits")[:4] == ("-", "2.00 [1.00-3.00]", "2 [1-2]", "3 of 3")
+
+
+def test_the_best_partitioner_is_by_its_median_over_seeds_each_once(reached):
+    assert until(reached, "one answer of metis, n=5")[:4] == (
+        *("0.900", "2.00 [1.50-30.00]", "9 [2-1,500]", "3 of 3"),
+    )
+
+
+def test_its_restarts_and_the_fastest_are_met_by_as_many_seeds_as_said(reached):
+    assert until(reached, "60 s of metis again and again")[:4] == (
+        *("0.500", "4.00 [2.25-30.00]", "700 [4-1,500]", "3 of 3"),
+    )
+    fastest = until(reached, "60 s of scotch again and again, the fastest")
+    assert fastest[:4] == ("0.400", "not reached", "not reached", "1 of 3")
+    assert fastest[4:] == ("missing", "missing", "missing")
+
+
+def test_the_data_has_every_seed(reached):
+    rows = reached.data[reached.data["no_slower_than"] == "one answer of metis, n=5"]
+    assert list(rows["reached_seconds"]) == [1.5, 2.0, 30.0]
+    assert list(rows["reached_evaluations"]) == [9, 2, 1500]
+    assert list(rows["target_step_time"]) == [0.9] * 3
+
+
+def test_where_a_partitioner_is_missing_nothing_is_said_of_it(text):
+    section = text.split("## Time until as fast")[1].split("##")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| rnnlm")]
+    assert ["one answer of a partitioner" in line and "missing" in line for line in lines] == [
+        *(False, False, True),
+    ]
+
+
+def test_what_is_not_in_the_tables_by_task_is_named():
+    """The page says that it has every placer which does not learn."""
+    there = {cell.placer for cell in planned_cells("strong")}
+    named = [name for name in modules("baselines") if f"`{name}`" in strong_baselines.LEAD]
+    assert [name for name in modules("baselines") if name not in there | {*named}] == []
+    assert [name for name in named if name in there] == ["best_of_random"]

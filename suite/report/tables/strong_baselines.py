@@ -14,6 +14,7 @@ from suite.report.outcome import Outcome, word
 from suite.report.table import PrintedCell, Section, Table
 from suite.report.tables._columns import about, backends
 from suite.report.tables._notes import code_note, failures, hosts, provenance
+from suite.report.tables._planning_time import planning_time
 
 GRID, RACE = "strong", "race"
 SECONDS = metric("step_time")
@@ -22,7 +23,11 @@ LEAD = """\
 Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
 bound. In the tables by task also the seconds that the placer took (wall clock, one cell at a time)
 and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
-of each column is bold. Every cell there is one seed."""
+of each column is bold. Every cell there is one seed. Two searches that do not learn are not in the
+tables by task: `coarse_to_fine` is in those of sixty seconds and in
+[annealing.md](annealing.md), `estimated_moves` in [learned_moves.md](learned_moves.md). Nor are
+there `random`, of which `best_of_random` is the best of a hundred, and `min_cut_exact`,
+`openvino_cpu` and `openvino_gpu`, which are for OpenVINO's plugin alone."""
 RACE_LEAD = """\
 Each search has 60 seconds and all cores, one cell at a time: the median over its seeds, its ratio
 to the bound and, in square brackets, the least and the largest such ratio. What is within these is
@@ -30,6 +35,15 @@ not told apart. A partitioner has one seed; it is run again and again, with new 
 strategies and imbalances, and the best answer counts.
 Human expert and the learned planners stand beside, these with 1,000 placements and the seconds that
 those took."""
+ANSWERS_NOTE = (
+    "From the histories of the race's searches, nothing was run for it; the placements are those"
+    " that were judged. One GPU (the expert's placement too, where the expert takes one), an answer"
+    " of METIS and one of `m_etf` are among the starts, so that these searches begin about where a"
+    " partitioner ends. A partitioner's single answer is the median over its seeds in the grids"
+    " `reference`, `quick` and `strong`, n of them, and the best of METIS, Scotch, `mincut` and"
+    " Mt-KaHyPar counts. Mt-KaHyPar has one seed and is not run again and again in the race: where"
+    " it is the best, there is only the fastest of the others' restarts."
+)
 BESIDE = {"human_expert": "quick", "hdp": "reference", "hdp_tuned": "reference"}
 """Placers beside the race, and the grid that each comes from."""
 
@@ -46,12 +60,16 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     others = [cell for grid in dict.fromkeys(BESIDE.values()) for cell in planned_cells(grid)]
     beside = of_cells(records, others)
     beside = beside[beside["placer"].isin(BESIDE)]
+    races = list(dict.fromkeys((cell.task, cell.gpus) for cell in race_cells))
+    times, reached = planning_time(records, race, races)
     columns = ["grid", "task", "gpus", "placer", "seed", "status", "step_time", "lower_bound"]
+    columns += ["evaluations", "wall_seconds", "cpu_seconds"]
     return Table(
         TITLE,
         LEAD,
-        (_race(race, beside, race_cells), *sections),
+        (_race(race, beside, race_cells), times, *sections),
         (
+            ANSWERS_NOTE,
             f"{len(ours)} of {len(cells)} records are there.",
             *failures(ours),
             *hosts(pd.concat([ours, beside])),
@@ -59,7 +77,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
             *code_note(ours),
             *about(real),
         ),
-        ours[[*columns, "evaluations", "wall_seconds", "cpu_seconds"]],
+        pd.concat([ours[columns], reached], ignore_index=True),
         len(cells),
         len(ours),
     )
