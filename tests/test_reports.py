@@ -42,3 +42,19 @@ def test_records_start_from_the_policies_that_are_here():
         and record["policy"]["digest"] != digest(record["parameters"]["policy"])
     ]
     assert other == []
+
+
+def test_the_searches_of_another_grid_go_on_where_those_of_reference_end():
+    """What the tables of Post's claims and of annealing say of `hdp_tuned`."""
+    records = loaded()[0]
+    mine = records[(records["placer"] == "hdp_tuned") & (records["machine"] == "k40")]
+    searches = {
+        (grid, task, gpus, seed): (parameters, [[n, best] for n, _, best in history if n <= 1000])
+        for grid, task, gpus, seed, parameters, history in mine[
+            ["grid", "task", "gpus", "seed", "parameters", "history"]
+        ].itertuples(index=False)
+    }
+    short = {cell: made for cell, made in searches.items() if cell[0] == "reference"}
+    assert len(short) == 18
+    for cell, made in short.items():
+        assert searches["equal_evaluations", *cell[1:]] == made

@@ -14,9 +14,9 @@ from suite.bench.grid import planned_cells
 from suite.core.statistics import Interval, median_interval, ratio_estimate, ratio_interval
 
 GRID = "post"
-OTHERS = ("reference", "paper")
+OTHERS = ("equal_evaluations", "reference", "paper")
 """Grids with the placers of other papers; the first whose searches went on for long enough counts,
-which is the one with more seeds."""
+which is the one with more seeds. The first has but ``hdp_tuned``, with the settings of the rest."""
 BUDGETS = (500, 1000, 2400, 4000)
 """Evaluated placements after which searches are compared."""
 PLACERS = {

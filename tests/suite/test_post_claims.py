@@ -133,3 +133,22 @@ def test_what_is_missing_is_said(table: Table) -> None:
     assert (table.found, table.expected) == (41, len(tasks()) * 50)
     [note] = [note for note in table.notes if "Incomplete" in note]
     assert "nmt_2 post_tuned 9, rnnlm post 10, rnnlm post_ce 10" in note
+
+
+def test_hdp_tuned_is_taken_from_the_grid_with_more_seeds(tmp_path: Path) -> None:
+    """Five seeds a side of which none is mixed with the other's: the ratio is 2 at every budget."""
+    for seed in range(3):
+        search(tmp_path, "hdp_tuned", seed, 9.0, 9.0, "reference")
+    search(tmp_path, "hdp_tuned", 0, 9.0, 9.0, "paper")
+    for seed in range(5):
+        search(tmp_path, "hdp_tuned", seed, 1.0, 0.5, "equal_evaluations")
+        search(tmp_path, "post_tuned", seed, 2.0, 1.0)
+        search(tmp_path, "post", seed, 0.5, 0.25)
+    made = build_table("post_claims", tmp_path)
+    cells = row(made, "Post, tuned against HDP, tuned")[2:]
+    assert cells == ("x2.000 [2.000-2.000], n=5 and 5: does not hold",) * 4
+    cells = row(made, "Post against HDP, tuned")[2:]
+    assert cells == ("x0.500 [0.500-0.500], n=5 and 5: holds",) * 4
+    others = len(tasks()) - 1
+    faster = row(made, "Who is faster", "Post, tuned faster than HDP, tuned")
+    assert faster[1:] == (f"0 / 1 / 0 / {others}",) * 4
