@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -15,6 +17,8 @@ from planners.gdp_tuned import GDPTuned
 from planners.nn.dense import Dense
 from planners.policy_gradient.ppo import clipped
 from suite.core.errors import InputError
+from suite.core.graph import OpGraph
+from suite.core.problem import Problem
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 
@@ -23,8 +27,23 @@ Array = NDArray[np.float64]
 SMALL = {"width": 6, "heads": 2, "segment": 4, "hops": 2, "layers": 2}
 
 
-def policy(**change: object) -> Policy:
-    graph = ClassGraph(fan())
+def motley() -> Problem:
+    """The fan, of operations that differ: a network tells all six apart."""
+    graph = OpGraph.create(
+        "motley",
+        ["a", "b", "c", "d", "e", "f"],
+        ["MatMul", "Conv2D", "MatMul", "Relu", "Softmax", "Conv2D"],
+        producer=[0, 1, 2, 2],
+        consumers=[(0, 1), (0, 2), (0, 3), (1, 4), (1, 5), (2, 4), (3, 5)],
+        tensor_bytes=[100, 50, 70, 30],
+        shapes=[[5, 5], [3, 4], [7, 2], [5, 1]],
+        seconds={"cpu": np.full(6, 1.0), "gpu": [0.5, 0.1, 0.2, 0.3, 0.4, 0.6]},
+    )
+    return Problem.create(graph, six_ops().machine)
+
+
+def policy(problem: Problem | None = None, **change: object) -> Policy:
+    graph = ClassGraph(problem or fan())
     settings = GDP(**{**SMALL, **change})
     networks = Networks.of([graph], settings, np.random.default_rng(0))
     made = Policy(graph, np.arange(graph.count), networks)
@@ -103,7 +122,7 @@ def slow_logits(made: Policy) -> Array:
     "change", [{}, {"superposition": False}, {"layers": 0}, {"segment": 100}, {"segment": 1}]
 )
 def test_the_networks_are_the_slow_ones(change: dict[str, object]) -> None:
-    made = policy(**change)
+    made = policy(motley(), **change)
     assert made.logits().numpy() == pytest.approx(slow_logits(made), rel=1e-3, abs=1e-4)
 
 
@@ -150,6 +169,65 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     assert float(norm) == pytest.approx(
         np.sqrt(sum(float((g.numpy() ** 2).sum()) for g in gradients)), rel=1e-4
     )
+
+
+# The gradient is not to flow into the segment before, so that of what acts on it before the last
+# layer is no finite difference: there all nodes are one segment.
+@pytest.mark.parametrize(
+    ("segment", "pick"),
+    [
+        (100, lambda networks: networks.network.embeddings),
+        (100, lambda networks: networks.network.hops[0][0].variables[0]),
+        (100, lambda networks: networks.network.hops[1][1].variables[0]),
+        (100, lambda networks: networks.layers[0].key.variables[0]),
+        (100, lambda networks: networks.layers[0].first.variables[0]),
+        (4, lambda networks: networks.layers[1].query.variables[0]),
+        (4, lambda networks: networks.layers[1].value.variables[0]),
+        (100, lambda networks: networks.conditioner.variables[0]),
+    ],
+    ids=["types", "aggregate", "combine", "key", "first", "query", "value", "conditioner"],
+)
+def test_the_gradient_within_the_networks_is_that_of_finite_differences(
+    segment: int, pick: Callable[[Networks], tf.Variable]
+) -> None:
+    made = policy(motley(), segment=segment)
+    drawn, rng = np.random.default_rng(6), np.random.default_rng(3)
+    for variable in made.networks.variables:  # so that attention depends on whom it sees
+        variable.assign(drawn.normal(0, 0.5, variable.shape))
+    sample = made.sample(rng, 0)
+    # As in a later epoch: the chances have moved since, some beyond the clip.
+    old = sample.shared["chances"] * np.exp(rng.normal(0, 0.3, sample.chosen.shape))
+    gains = rng.normal(size=len(sample.chosen)).astype(np.float32) / len(sample.chosen)
+    [gradients, _, _] = made._gradient(
+        sample.chosen, old.astype(np.float32), gains, sample.chosen[0]
+    )
+    weight = pick(made.networks)
+    at = next(i for i, variable in enumerate(made.networks.variables) if variable is weight)
+
+    def loss() -> tuple[float, int]:
+        logits = slow_logits(made)
+        new = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        ratio = new[np.arange(6), sample.chosen] / old
+        given, bounded = ratio * gains[:, None], np.clip(ratio, 0.8, 1.2) * gains[:, None]
+        lost = -float(np.minimum(given, bounded).mean(axis=1).sum())
+        return lost, int((bounded < given).sum())
+
+    assert 0 < loss()[1] < sample.chosen.size
+    before = weight.numpy()
+    found = tf.convert_to_tensor(gradients[at]).numpy()
+    told, slopes = list[float](), list[float]()
+    for entry in rng.permutation(before.size)[:12]:
+        ends = []
+        for step in (-1e-5, 1e-5):
+            moved = before.copy()
+            moved.flat[entry] += step
+            weight.assign(moved)
+            ends.append((float(moved.flat[entry]), loss()[0]))
+        [(low, below), (high, above)] = ends
+        told.append(float(found.flat[entry]))
+        slopes.append((above - below) / (high - low))
+    assert np.abs(slopes).max() > 1e-3
+    np.testing.assert_allclose(told, slopes, rtol=1e-2, atol=1e-5)
 
 
 def test_the_baseline_is_the_average_of_all_trials_before() -> None:

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from numpy.typing import NDArray
 from six_ops import every_placement, six_ops
 
 from planners.features.fast_devices import as_fast
+from planners.policy_gradient.ppo import mean_gain
 from planners.post import (
     MODES,
     Post,
+    ascend,
     best_of,
     clipped_gradient,
     draw,
@@ -91,6 +94,53 @@ def test_the_gradient_of_ppo_equals_finite_differences() -> None:
         moved[index] += step
         slope = (objective(moved, old, chosen, advantages, 0.2)[0] - value) / step
         assert told[index] == pytest.approx(slope, abs=1e-5)
+
+
+def by_tape(
+    logits: Array, old: Array, chosen: Array, advantages: Array, clip: float
+) -> tuple[Array, Array]:
+    """What TensorFlow finds: the gradient of PPO's objective, and of GDP's of the same samples.
+
+    The first is as Schulman et al. 2017 have it, summed over groups; GDP's is the mean over them,
+    and its samples have weights, which are summed.
+    """
+    taken = np.take_along_axis(old[None], chosen[:, :, None], axis=2)[:, :, 0]
+    table, weights = tf.constant(logits), tf.constant(advantages)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(table)
+        picked = tf.one_hot(chosen, logits.shape[1], dtype=tf.float64)
+        ratio = tf.reduce_sum(picked * tf.nn.softmax(table), axis=2) / taken
+        bounded = tf.minimum(tf.maximum(ratio, 1 - clip), 1 + clip)
+        gain = tf.minimum(ratio * weights[:, None], bounded * weights[:, None])
+        whole = tf.reduce_sum(gain) / len(chosen)
+        mean = mean_gain(tf.nn.log_softmax(table), chosen, taken, weights / len(chosen), clip)
+    return tape.gradient(whole, table).numpy(), len(logits) * tape.gradient(mean, table).numpy()
+
+
+def test_in_every_epoch_the_gradient_of_ppo_is_the_tapes() -> None:
+    """Ratios are 1 in the first, and leave the clip in later ones, to either side."""
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=(5, 4))
+    old = softmax(logits)
+    chosen, advantages = draw(old, 8, rng), rng.normal(size=8)
+    settings = Post(ascents=6, learning_rate=1.0)
+    gone, left, stayed = logits, np.zeros(2, np.int64), 0
+    for epoch in range(settings.ascents):
+        new = softmax(gone)
+        ratio = new[np.arange(5), chosen] / old[np.arange(5), chosen]
+        assert (np.abs(ratio - 1) < 1e-12).all() == (epoch == 0)
+        better = advantages[:, None] > 0
+        clipped = np.where(better, ratio > 1.2, ratio < 0.8)
+        left += [np.sum(clipped & better), np.sum(clipped & ~better)]
+        stayed += np.sum(~clipped & (ratio != 1))
+        told = clipped_gradient(new, old, chosen, advantages, settings.clip)
+        for found in by_tape(gone, old, chosen, advantages, settings.clip):
+            np.testing.assert_allclose(told, found, rtol=0, atol=1e-6)
+        gone = gone + settings.learning_rate * found
+    assert left.min() > 3
+    assert stayed > 3
+    ours = ascend(logits, chosen, advantages, settings)
+    np.testing.assert_allclose(ours, gone, rtol=0, atol=1e-6)
 
 
 def test_the_first_step_of_ppo_is_the_policy_gradient() -> None:
