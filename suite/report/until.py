@@ -1,8 +1,8 @@
-"""How many placements a search evaluated until a step was as fast as something else."""
+"""What a search cost until a step was as fast as something else: placements, or seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf, isinf, isnan, nan
 from statistics import median_low
 
@@ -21,12 +21,21 @@ def reached(history: History, wanted: float) -> tuple[float, float]:
     return next(((number, passed) for number, passed, best in history if best <= wanted), NEVER)
 
 
-def median_until(histories: Iterable[History], wanted: float) -> float:
-    """The number by which half of the searches were as fast; infinite where fewer ever were.
+def seconds_until(history: History, wanted: float) -> float:
+    """The seconds until a step took at most ``wanted`` seconds; infinite if never."""
+    return next((seconds for _, seconds, best in history if best <= wanted), inf)
+
+
+def median_until(
+    histories: Iterable[History],
+    wanted: float,
+    cost: Callable[[History, float], float] = until,
+) -> float:
+    """The ``cost`` at which half of the searches were as fast; infinite where fewer ever were.
 
     NaN without a search, or where ``wanted`` is NaN.
     """
-    numbers = [until(history, wanted) for history in histories]
+    numbers = [cost(history, wanted) for history in histories]
     return nan if not numbers or isnan(wanted) else median_low(numbers)
 
 

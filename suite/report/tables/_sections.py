@@ -25,15 +25,21 @@ def graph_section(comparison: Comparison, models: pd.DataFrame) -> Section:
 
 def _graph_row(comparison: Comparison, row: Row, models: pd.DataFrame) -> tuple[str, ...]:
     theirs = Printed.of(models, row.task, "operations")
+    above = ""
+    if not theirs.digits:
+        # Some papers give no more than a number that it is above.
+        theirs = Printed.of(models, row.task, "operations_above")
+        above = "> " * bool(theirs.digits)
+    published = above + _count(theirs.value)
     graph = comparison.graph(row)
     if not graph:
-        return (row.model, "missing", "missing", _count(theirs.value), *["missing"] * 5)
+        return (row.model, "missing", "missing", published, *["missing"] * 5)
     numbers = {k: float(v) for k, v in graph.items() if isinstance(v, int | float)}
     captured = numbers.get("ops_unpruned", nan)
     ratio = captured / theirs.value
     return (
-        *(row.model, _count(captured), _count(numbers["ops"]), _count(theirs.value)),
-        f"x{ratio:.2f}" if ratio == ratio else "-",
+        *(row.model, _count(captured), _count(numbers["ops"]), published),
+        f"{'< ' * bool(above)}x{ratio:.2f}" if ratio == ratio else "-",
         *(_count(numbers["tensors"]), _count(numbers.get("parameters", nan))),
         *(f"{numbers['persistent_bytes'] / 1e9:.2f}", f"{numbers['flops'] / 1e12:.3f}"),
     )
