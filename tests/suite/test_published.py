@@ -63,6 +63,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("Post", "claims", 3),
         ("GDP", "1", 87),
         ("GDP", "models", 1),
+        ("GDP", "claims", 4),
         ("GDP", "2", 11),
         ("GDP", "3 batch 2", 6),
         ("GDP", "3 batch 3", 6),

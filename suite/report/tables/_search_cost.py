@@ -93,7 +93,14 @@ class CostRatio:
             return "missing"
         if isinf(self.most):
             return "not reached"
-        return f"{'< ' * self.is_bound}x{metric('search_speedup').format(self.most)}"
+        return f"{'< ' * self.is_bound}{times(self.most)}"
+
+
+def times(ratio: float) -> str:
+    """A ratio with no more digits than say something."""
+    if ratio < 10:
+        return f"x{metric('search_speedup').format(ratio)}"
+    return f"x{ratio:.1f}" if ratio < 100 else f"x{ratio:,.0f}"
 
 
 def _over(base: float, other: float) -> float:
@@ -164,8 +171,7 @@ class SearchCost:
         if not known:
             return "missing"
         sign = "< " * any(ratio.is_bound for ratio in ratios)
-        mean = metric("search_speedup").format(geometric_mean(known))
-        return f"{sign}x{mean} of {len(known)}"
+        return f"{sign}{times(geometric_mean(known))} of {len(known)}"
 
     def entries(self, *units: Unit) -> Iterator[Entry]:
         """The rows of the CSV file; ``n`` is the number of seeds that were as fast."""

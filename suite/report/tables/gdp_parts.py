@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import median
 
 import pandas as pd
 
-from suite.core.statistics import median_interval
 from suite.report.comparison import Comparison, Row
 from suite.report.gdp import PARTS, printed_table
 from suite.report.metrics import metric
 from suite.report.outcome import NOT_GIVEN, Printed
 from suite.report.policies import policies_section
-from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
+from suite.report.tables._claims import RULE, average, percent, verdict
 from suite.report.tables._data import Entry, long_form
-from suite.report.tables._gains import mean_gain, over_new
+from suite.report.tables._gains import over_new
 
 SECONDS, GAIN = metric("step_time"), metric("gain_of_part")
 GRIDS = PARTS.grids
@@ -95,35 +93,13 @@ def _claims(ours: Comparison, claims: pd.DataFrame) -> Section:
             # What is printed is of one graph.
             theirs = Printed.of(claims, "all", part) if learns_on == ONE else NOT_GIVEN
             gains = _gains(ours, planner, part)
-            printed = theirs.text + " %" * bool(theirs.digits)
-            rows.append((what, head, printed, *_average(gains), _verdict(gains, theirs.value)))
+            decided = verdict(gains, theirs.value)
+            rows.append((what, head, percent(theirs), *average(gains), decided))
     header = (
         *("part", "planner", "published", "GEOMEAN [2]", "median [interval over graphs]"),
         *("faster with it on", "verdict [1]"),
     )
     return Section("The published claims", header, tuple(rows))
-
-
-def _average(gains: list[float]) -> tuple[str, str, str]:
-    if not gains:
-        return MISSING, MISSING, MISSING
-    low, high, level = median_interval(gains)
-    spread = f" [{GAIN.format(low)} to {GAIN.format(high)}; {level:.0%}]" if level == level else ""
-    wins = f"{sum(gain > 0 for gain in gains)} of {len(gains)}"
-    return f"{GAIN.format(mean_gain(gains))} %", f"{GAIN.format(median(gains))} %{spread}", wins
-
-
-def _verdict(gains: list[float], target: float) -> str:
-    """Of a published mean; without one (NaN), of whether there is a gain at all."""
-    if len(gains) < 2:
-        return MISSING
-    interval = median_interval(gains)
-    if interval.is_range:
-        return UNDECIDED
-    known = target if target == target else 0
-    if interval.high < known and mean_gain(gains) < known:
-        return FAILS
-    return HOLDS if interval.low > 0 and interval.high >= known else UNDECIDED
 
 
 def _planner(ours: Comparison, planner: str) -> Section:
@@ -175,10 +151,7 @@ def _batches(ours: Comparison) -> Iterator[str]:
 def _notes(ours: Comparison) -> tuple[str, ...]:
     heads = {name: name for name in PLACERS}
     return (
-        "Of the median over graphs and its interval: holds where all of the interval is above zero"
-        " and it reaches the published figure or exceeds it; does not hold where all of it, and the"
-        " mean, are below that figure; else undecided. Without a published figure, the same about"
-        " zero. Superposition conditions on a dense layer here, on a Transformer's in the paper."
+        f"{RULE} Superposition conditions on a dense layer here, on a Transformer's in the paper."
         " The interval is over graphs: without a part there is one seed, and many cells with all"
         " parts range further than the gains.",
         "Geometric mean of without / with, less 1, as in [Table 1](gdp_table1.md); the paper does"
