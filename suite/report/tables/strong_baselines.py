@@ -32,8 +32,8 @@ RACE_LEAD = """\
 Each search has 60 seconds and all cores, one cell at a time: the median over its seeds, its ratio
 to the bound and, in square brackets, the least and the largest such ratio. What is within these is
 not told apart. A partitioner has one seed; it is run again and again, with new seeds and all its
-strategies and imbalances, and the best answer counts. `estimated_moves` and `learned_moves` have one
-seed; the policy of the latter, which comes with placebench, has seen these graphs, on P100s.
+strategies and imbalances, and the best answer counts. `estimated_moves` and `learned_moves` have
+one seed; the policy of the latter, which comes with placebench, has seen these graphs, on P100s.
 Human expert and the learned planners stand beside, these with 1,000 placements and the seconds that
 those took."""
 ANSWERS_NOTE = (
