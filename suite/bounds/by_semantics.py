@@ -9,7 +9,7 @@ import numpy as np
 from suite.bounds.lower_bound import Bound, lower_bound
 from suite.core.errors import InputError
 from suite.core.problem import Problem
-from suite.simulator.durations import check_longest, nanoseconds
+from suite.simulator.durations import check_longest, nanoseconds, one_by_one
 from suite.simulator.semantics import HETERO, PLACEBENCH, Semantics
 
 BOUNDED = (PLACEBENCH.name, HETERO.name)
@@ -33,7 +33,7 @@ def sequential_bound(problem: Problem) -> Bound:
     Raises InputError for what no simulator can count.
     """
     durations = nanoseconds(problem.seconds)
-    check_longest(problem, float(durations.max(axis=1).sum(dtype=np.float64)))
+    check_longest(problem, one_by_one(durations))
     times = np.zeros(problem.allowed.shape, np.int64)
     np.add.at(times, problem.graph.colocation, durations)
     most = np.iinfo(np.int64).max

@@ -144,3 +144,9 @@ class Searches:
 def best_at(history: list[tuple[int, float, float]], budget: int) -> float:
     """The best step time after ``budget`` placements, in seconds; infinite before the first fit."""
     return min((seconds for number, _, seconds in history if number <= budget), default=inf)
+
+
+def bracketed(interval: Interval) -> str:
+    """Behind a number: its interval in square brackets, called a range where it is one."""
+    low, high, _ = interval
+    return f" [{'range ' * interval.is_range}{low:.3f}-{high:.3f}]" if low == low else ""

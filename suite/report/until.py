@@ -23,7 +23,7 @@ def reached(history: History, wanted: float) -> tuple[float, float]:
 
 def seconds_until(history: History, wanted: float) -> float:
     """The seconds until a step took at most ``wanted`` seconds; infinite if never."""
-    return next((seconds for _, seconds, best in history if best <= wanted), inf)
+    return reached(history, wanted)[1]
 
 
 def median_until(

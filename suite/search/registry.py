@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from suite.core.errors import InputError
 from suite.core.model import Model
-from suite.core.paths import check_folder_name
+from suite.core.paths import ROOT, check_folder_name
 from suite.search.check_model import check_model
 
 PLACER_PACKAGES = ("baselines", "planners")
@@ -121,6 +121,8 @@ def parameters_of(name: str, placer: Any) -> dict[str, Any]:
         if not field.init:
             continue
         value = getattr(placer, field.name)
+        if isinstance(value, str):  # a file that comes with placebench: not where it is installed
+            value = value.removeprefix(f"{ROOT}/")
         try:
             found[field.name] = json.loads(json.dumps(value, default=asdict))
         except (TypeError, ValueError):

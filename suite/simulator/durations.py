@@ -22,6 +22,11 @@ def nanoseconds(seconds: Floats) -> NDArray[np.int64]:
     return np.where(np.isfinite(seconds), rounded, 0)
 
 
+def one_by_one(duration: NDArray[np.int64]) -> float:
+    """Nanoseconds of all operations in turn, each where it is slowest: int64[ops, devices]."""
+    return float(duration.max(axis=1).sum(dtype=np.float64))
+
+
 def check_longest(problem: Problem, longest: float) -> None:
     """Raise InputError where a step could take too many nanoseconds to be counted."""
     if longest >= LONGEST:

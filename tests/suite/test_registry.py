@@ -202,3 +202,11 @@ def test_a_class_in_the_place_of_a_model_is_told(more_models):
 def test_an_experts_numbers_are_gpus(more_models):
     on_both = {"expert": "lambda self, graph, gpus: [-1, gpus - 1]"}
     assert _experts(more_models, WHOLE | on_both).tolist() == [0, 1]
+
+
+def test_a_file_that_comes_with_placebench_is_recorded_without_its_folder():
+    """Where it is installed says nothing, and differs from host to host."""
+    shipped = parameters_of("learned_moves", make_placer("learned_moves", {}))["policy"]
+    assert shipped == "planners/learned_moves.npz"
+    ours = parameters_of("learned_moves", make_placer("learned_moves", {"policy": "/tmp/p.npz"}))
+    assert ours["policy"] == "/tmp/p.npz"

@@ -13,7 +13,7 @@ from suite.bench.grid import planned_cells
 from suite.core.statistics import LEVEL
 from suite.report.load_records import of_cells
 from suite.report.metrics import metric
-from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED, Duel, Found, best_at
+from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED, Duel, Found, best_at, bracketed
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, provenance
 
@@ -151,11 +151,9 @@ def _duels(duels: dict[str, Duel]) -> Section:
     rows = []
     for task, duel in duels.items():
         count = f"{len(duel.ours.seconds)} and {len(duel.theirs.seconds)}"
-        low, high, _ = duel.interval
-        what = "range " * duel.interval.is_range
-        ends = f" [{what}{low:.3f}-{high:.3f}]" if low == low else ""
         known = duel.ratio == duel.ratio
-        rows.append((task, count, f"{duel.ratio:.3f}{ends}" if known else "missing", duel.verdict))
+        ratio = f"{duel.ratio:.3f}{bracketed(duel.interval)}" if known else "missing"
+        rows.append((task, count, ratio, duel.verdict))
     counts = Counter(duel.verdict for duel in duels.values())
     lead = DUEL_LEAD
     if counts[MISSING] < len(duels):

@@ -194,8 +194,7 @@ def _what(duel: Duel) -> str:
 def _duel(duel: Duel) -> str:
     if duel.verdict == post.MISSING:
         return post.MISSING
-    low, high, _ = duel.interval
-    ends = f" [{_what(duel)}{low:.3f}-{high:.3f}]" if low == low else ""
+    ends = post.bracketed(duel.interval)
     return f"x{duel.ratio:.3f}{ends}, {_counts(duel)}: {duel.verdict}"
 
 
@@ -221,9 +220,7 @@ def _seconds(found: Found) -> str:
         return post.MISSING
     if found.median == inf:
         return f"OOM, n={len(found.seconds)}"
-    low, high, _ = found.interval
-    ends = f" [{'range ' * found.interval.is_range}{low:.3f}-{high:.3f}]" if low == low else ""
-    return f"{found.median:.3f}{ends}, n={len(found.seconds)}"
+    return f"{found.median:.3f}{post.bracketed(found.interval)}, n={len(found.seconds)}"
 
 
 def _found_entries(searches: Searches) -> Iterator[dict[str, object]]:

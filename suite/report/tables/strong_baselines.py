@@ -24,9 +24,9 @@ Simulated seconds of one training step, lower is better; in brackets the ratio t
 bound. In the tables by task also the seconds that the placer took (wall clock, one cell at a time)
 and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
 of each column is bold. Every cell there is one seed. Two searches that do not learn are not in the
-tables by task: `coarse_to_fine` is in those of sixty seconds and in
-[annealing.md](annealing.md), `estimated_moves` in [learned_moves.md](learned_moves.md). Nor are
-there `random`, of which `best_of_random` is the best of a hundred, and `min_cut_exact`,
+tables by task, but in that of sixty seconds: `coarse_to_fine`, also in
+[annealing.md](annealing.md), and `estimated_moves`, also in [learned_moves.md](learned_moves.md).
+Nor are there `random`, of which `best_of_random` is the best of a hundred, and `min_cut_exact`,
 `openvino_cpu` and `openvino_gpu`, which are for OpenVINO's plugin alone."""
 RACE_LEAD = """\
 Each search has 60 seconds and all cores, one cell at a time: the median over its seeds, its ratio

@@ -9,7 +9,7 @@ import numpy as np
 from suite.core.problem import Problem
 from suite.simulator.compiled.flat_graph import FlatGraph, flat_graph
 from suite.simulator.compiled.links import FlatLinks, flat_links
-from suite.simulator.durations import check_longest
+from suite.simulator.durations import check_longest, one_by_one
 from suite.simulator.lanes import at_once
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
@@ -47,7 +47,7 @@ def _rank_bits(problem: Problem, graph: FlatGraph, semantics: Semantics) -> int:
     # Where they may be several at once, each transfer has a second number: of its hold's end.
     numbers = 2 if at_once(problem.machine, semantics) else 1
     bits = int(len(graph.lane_device) + numbers * len(moved) + 1).bit_length()
-    longest = float(duration.max(axis=1).sum(dtype=np.float64))
+    longest = one_by_one(duration)
     longest += 1e9 * semantics.rest * len(duration)
     if n > 1:
         links = problem.machine.link_of.values()

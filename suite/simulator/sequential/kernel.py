@@ -11,7 +11,7 @@ from suite.core.arrays import Ints, csr
 from suite.core.compilation import inline, lean_kernel
 from suite.core.problem import Problem
 from suite.simulator.channels import channels_of
-from suite.simulator.durations import check_longest, nanoseconds
+from suite.simulator.durations import check_longest, nanoseconds, one_by_one
 from suite.simulator.semantics import HETERO
 
 
@@ -71,7 +71,7 @@ def flatten(problem: Problem) -> Flat:
         latency[pair], bandwidth[pair] = link.latency, link.bandwidth
 
     duration = nanoseconds(problem.seconds)
-    longest = float(duration.max(axis=1).sum(dtype=np.float64))
+    longest = one_by_one(duration)
     if machine.n_devices > 1:
         links, moved = machine.link_of.values(), graph.tensor_bytes[tensors].astype(np.float64)
         longest += len(moved) * (1 + 1e9 * max(link.latency for link in links))
