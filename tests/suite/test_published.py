@@ -77,6 +77,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("HSDAG", "5", 9),
         ("HSDAG", "6", 11),
         ("Placeto", "run times", 54),
+        ("Placeto", "claims", 2),
     ],
 )
 def test_every_cell_is_there_once(paper, table, count):

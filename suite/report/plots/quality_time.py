@@ -9,9 +9,9 @@ import pandas as pd
 from suite.bench.grid import load_grid
 from suite.report.hdp import TODAY, beside_table1
 from suite.report.outcome import Outcome, middle
+from suite.report.placeto import PLACETO
 from suite.report.plot_style import MUTED
 from suite.report.plots._panels import panels
-from suite.report.tables.placeto_run_times import PLACETO
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
