@@ -22,6 +22,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     }
     grid = {"grid": "learned_moves", "machine": cell[0]}
     write(folder, record("nmt_4", "metis", 0.5, **grid))
+    for seed, seconds in enumerate((3.0, 2.0, 4.0)):
+        write(folder, record("nmt_4", "random", seconds, seed, **grid))
     for seed, (annealed, learned) in enumerate([(0.4, 0.3), (0.42, 0.41), (0.44, 0.32)]):
         slow = [[1, 0.1, 0.6], [20 + seed, 0.2, 0.5], [900, 0.3, annealed]]
         fast = [[1, 0.1, 0.6], [10, 0.2, 0.45], [300 + seed, 0.3, learned]]
@@ -57,3 +59,8 @@ def test_half_of_the_searches_decide_also_where_their_number_is_even(
 
 def test_graphs_are_counted_on_which_the_learned_moves_are_faster(text: str) -> None:
     assert row(text, "Faster on so many graphs", "annealing, 1,000")[-1] == "1 of 1"
+
+
+def test_random_placements_are_beside_the_others(text: str) -> None:
+    assert row(text, "Step time", "random")[2] == "3 [2-4, n=3]"
+    assert row(text, "Faster on so many graphs", "random")[-1] == "1 of 1"

@@ -13,6 +13,9 @@ def text(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     for seed, seconds in enumerate((0.1, 0.3, 0.2)):
         write(folder, record("nmt_2", "placeto_zero_shot", seconds, seed, grid="transfer"))
+        curve = [[1, 0.1, 0.5], [10 + seed, 0.2, 0.2]]
+        tuned = record("nmt_2", "placeto_fine_tuned", 0.2, seed, grid="transfer", history=curve)
+        write(folder, tuned)
     seen = {"policy": {"digest": "p", "seen": True, "trained_on": []}}
     write(folder, record("rnnlm", "placeto_zero_shot", 0.5, grid="transfer", **seen))
     write(folder, record("rnnlm", "metis", 0.4, grid="transfer"))
@@ -37,4 +40,16 @@ def test_a_cell_has_median_and_range_and_says_what_was_trained_on_its_own_graph(
 
 
 def test_graphs_are_counted_on_which_both_have_a_time(text):
-    assert row(text, "Faster on so many graphs", "METIS") == ["1 of 3", "0 of 0"]
+    assert row(text, "Faster on so many graphs", "METIS") == ["1 of 3", "1 of 1"]
+
+
+def test_placements_are_counted_until_as_fast_as_others(text):
+    """METIS takes 0.25; two of three seeds are there after eleven."""
+    cells = row(text, "Placements evaluated by which", "nmt_2")
+    assert cells[:3] == ["missing", "missing", "11"]
+
+
+def test_the_page_and_that_of_learned_moves_name_each_other(text, tmp_path):
+    assert "(learned_moves.md)" in text.split("\n## ")[0]
+    other = build_table("learned_moves", tmp_path).markdown()
+    assert "(transfer.md)" in other.split("\n## ")[0]

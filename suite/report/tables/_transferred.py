@@ -16,6 +16,7 @@ from suite.report.outcome import Outcome
 from suite.report.policies import seen_mark
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, provenance
+from suite.report.until import median_until, printed
 
 SECONDS = replace(metric("step_time"), pattern=".3g")
 
@@ -90,3 +91,20 @@ def _faster(
 
 def _median(outcome: Outcome) -> float:
     return inf if outcome.status == "oom" else outcome.median
+
+
+def reached(
+    ours: pd.DataFrame, title: str, searches: Mapping[str, str], marks: Mapping[str, str]
+) -> Section:
+    """After how many placements ``searches`` were as fast as ``marks``, others, in the end."""
+    rows = []
+    for task in dict.fromkeys(ours["task"]):
+        mine = ours[(ours["task"] == task) & (ours["status"] == "ok")]
+        of = {name: mine[mine["placer"] == name] for name in {*searches, *marks}}
+        cells = []
+        for mark in marks:
+            wanted = of[mark]["step_time"].median()
+            cells += [printed(median_until(of[s]["history"], wanted)) for s in searches]
+        rows.append((task, *cells))
+    header = [f"{mark}: {search}" for mark in marks.values() for search in searches.values()]
+    return Section(title, ("graph", *header), tuple(rows))

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from suite.report.table import Section, Table
-from suite.report.tables._transferred import transferred
-from suite.report.until import median_until, printed
+from suite.report.table import Table
+from suite.report.tables._transferred import reached, transferred
 
 GRID = "learned_moves"
 LEARNED = (
@@ -20,6 +19,7 @@ LEARNED = (
     "learned_moves_1000",
 )
 HEADS = {
+    "random": "random",
     "metis": "METIS",
     "human_expert": "human expert",
     "best_estimate": "best estimate, nothing evaluated",
@@ -49,8 +49,10 @@ METIS and 300 layouts it answers what a list schedule estimates to be the fastes
 it" have that for their only starting point. `estimated_moves` learned nothing either: it judges the
 ten that are estimated to be the fastest of all these and of 700 more layouts and then, for each
 placement that it judges, estimates 128 changes. Some of its settings were chosen on these graphs.
-Estimates take about as long as simulations: it saves evaluations here, and no time."""
+Estimates take about as long as simulations: it saves evaluations here, and no time.
 
+Policies of a published planner on graphs that they have not seen, and whether any planner of either
+page gets to what was aimed at: [transfer](transfer.md)."""
 
 SEARCHES = {
     "annealing_1000": "annealing",
@@ -69,20 +71,6 @@ MARKS = {
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grid ``learned_moves``."""
     made = transferred(records, GRID, TITLE, LEAD, HEADS, LEARNED)
-    return replace(made, sections=(*made.sections, _reached(records[records["grid"] == GRID])))
-
-
-def _reached(ours: pd.DataFrame) -> Section:
-    """After how many placements searches were as fast as others in the end."""
-    rows = []
-    for task in dict.fromkeys(ours["task"]):
-        mine = ours[(ours["task"] == task) & (ours["status"] == "ok")]
-        of = {name: mine[mine["placer"] == name] for name in {*SEARCHES, *MARKS}}
-        cells = []
-        for mark in MARKS:
-            wanted = of[mark]["step_time"].median()
-            cells += [printed(median_until(of[s]["history"], wanted)) for s in SEARCHES]
-        rows.append((task, *cells))
-    header = [f"{mark}: {search}" for mark in MARKS.values() for search in SEARCHES.values()]
+    ours = records[records["grid"] == GRID]
     title = "Placements evaluated, of 1,000, by which half of the seeds were as fast as others"
-    return Section(title, ("graph", *header), tuple(rows))
+    return replace(made, sections=(*made.sections, reached(ours, title, SEARCHES, MARKS)))
