@@ -19,8 +19,9 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event
+from numba.core import event, types
 from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.extending import intrinsic
 
 from suite.core.compile_time import COMPILE_TIME
 from suite.core.compilers import FieldsOnceCompiler, LeanCompiler
@@ -29,7 +30,7 @@ from suite.core.kept_code import KeptCode
 from suite.core.paths import cache_folder
 from suite.core.source_digest import code_digest
 
-__all__ = ["inline", "kernel", "lean_kernel", "trailing_zeros", "with_globals"]
+__all__ = ["count", "inline", "kernel", "lean_kernel", "trailing_zeros", "with_globals"]
 
 Compiled = TypeVar("Compiled", bound=Callable[..., object])
 UNUSED = 30 * 24 * 3600
@@ -69,6 +70,18 @@ def lean_kernel(function: Compiled, variant: str = "") -> Compiled:
         function.__qualname__ = f"{function.__qualname__}_{variant.replace('-', '_')}"
     options = {"nogil": True, "_nrt": False, "pipeline_class": LeanCompiler}
     return _kept(function, options, variant)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def count(typing: Any, counter: Any) -> Any:
+    """Add one to int64[1] and return what was there, as no other thread is returned it."""
+
+    def atomic(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        one = context.get_constant(signature.return_type, 1)
+        return builder.atomic_rmw("add", array.data, one, "monotonic")
+
+    return types.int64(counter), atomic
 
 
 def inline(function: Compiled) -> Compiled:

@@ -8,19 +8,22 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from threading import Barrier
 from types import FunctionType
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from six_ops import six_ops
 
-from suite.core.compilation import SELDOM, inline, kernel, lean_kernel
+from suite.core.compilation import SELDOM, count, inline, kernel, lean_kernel
 from suite.core.compile_time import CompileTime
 from suite.core.compilers import FieldsOnceCompiler, with_room
 from suite.core.paths import ROOT
@@ -383,3 +386,30 @@ def _faults(depth):
 
 def test_calls_of_a_compilation_need_no_new_pages_at_any_depth():
     assert max(with_room(partial(_faults, depth)) for depth in range(400)) < 300
+
+
+@lean_kernel
+def claimed(counter: NDArray[np.int64], mine: NDArray[np.bool_]) -> None:
+    """Mark what this thread is given until all are."""
+    i = count(counter)
+    while i < len(mine):
+        mine[i] = True
+        i = count(counter)
+
+
+def test_threads_that_count_are_given_every_number_once() -> None:
+    together = Barrier(2)
+
+    def run(counter: NDArray[np.int64], mine: NDArray[np.bool_]) -> None:
+        together.wait()
+        claimed(counter, mine)
+
+    claimed(np.zeros(1, np.int64), np.zeros(1, np.bool_))
+    with ThreadPoolExecutor(2) as threads:
+        # Threads that do not get into each other's way at once would prove nothing.
+        for _ in range(20):
+            marks, counter = np.zeros((2, 2_000_000), np.bool_), np.zeros(1, np.int64)
+            list(threads.map(run, [counter] * 2, marks))
+            assert (marks[0] != marks[1]).all()
+            # Each thread found out once that nothing is left.
+            assert counter[0] == marks.shape[1] + 2

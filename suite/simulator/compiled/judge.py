@@ -120,22 +120,19 @@ class Simulator:
         ends = np.zeros(len(rows), np.int64)
         peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
         workers = threads or my_share().threads
-        # Four parts a thread: few enough to start cheaply, enough to end at about the same time.
-        size = max(1, -(-len(rows) // (4 * workers)))
+        begun = np.zeros(1, np.int64)
 
-        def chunk(start: int) -> None:
-            part = slice(start, start + size)
-            w, totals = self._scratch()
-            arrays = rows[part], deadlines[part], ends[part], peaks[part]
-            compiled.simulate_many(self.layout, w, totals, *arrays)
-            self._spare.put((w, totals))
+        def work() -> None:
+            scratch = self._scratch()
+            compiled.simulate_many(self.layout, *scratch, rows, deadlines, ends, peaks, begun)
+            self._spare.put(scratch)
 
-        starts = range(0, len(rows), size)
-        if workers == 1 or len(rows) == 1:
-            for start in starts:
-                chunk(start)
-        else:
-            list(_pool(workers).map(chunk, starts))
+        # This thread works, too: to wake others takes longer than some steps.
+        others = min(workers, len(rows)) - 1
+        helping = [_pool(others).submit(work) for _ in range(others)]
+        work()
+        for other in helping:
+            other.result()
         timed_out = ends < 0
         peaks[timed_out] = -1
         oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.compilation import inline, lean_kernel, with_globals
+from suite.core.compilation import count, inline, lean_kernel, with_globals
 from suite.simulator.compiled.channels import end_hold, serve, submit
 from suite.simulator.compiled.events import end_operation, end_transfer, join, start_operation
 from suite.simulator.compiled.heap import pop
@@ -95,12 +95,18 @@ def simulate_many(
     deadlines: NDArray[np.int64],
     ends: NDArray[np.int64],
     peaks: NDArray[np.int64],
+    begun: NDArray[np.int64],
 ) -> None:
-    """Simulate int32[batch, ops], each up to its deadline; fills in ``ends`` and ``peaks``."""
-    for i in range(len(devices)):
+    """Simulate int32[batch, ops], each up to its deadline; fills in ``ends`` and ``peaks``.
+
+    Several threads may do so at once: ``begun``, int64[1], counts what any of them has begun.
+    """
+    i = count(begun)
+    while i < len(devices):
         ends[i], _ = simulate(flat, w, totals, devices[i], deadlines[i])
         for device in range(peaks.shape[1]):
             peaks[i, device] = totals.peak[device]
+        i = count(begun)
 
 
 class Kernels(NamedTuple):
