@@ -32,6 +32,7 @@ BATCH = World("p100", ("gdp_batch", "gdp"), _nothing_fitted)
 BATCH3 = World("p100", (*(f"gdp_batch{n}" for n in BATCHES), "gdp"), _nothing_fitted)
 PARTS = World("p100", ("gdp_ablation", "gdp_batch", "gdp"), _nothing_fitted)
 HOLDOUT = World("p100", ("gdp_holdout", "gdp"), _nothing_fitted)
+FIGURE4 = World("p100", ("gdp_figure4", "gdp_batch", "gdp"), _nothing_fitted)
 SEEN_ALONE = {"human_expert": "human", "hdp": "HDP", LEARNED: "GDP-one"}
 """The bars of Figure 2 that need no policy of other graphs."""
 ZERO_SHOT = {"gdp_zero_shot": "zero-shot", "gdp_fine_tuned": "fine-tuned"}

@@ -13,7 +13,7 @@ from suite.report.outcome import NOT_GIVEN, Outcome, Printed
 from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED
 from suite.report.table import Section
 from suite.report.tables._data import Entry
-from suite.report.tables._gains import mean_gain, over_new
+from suite.report.tables._gains import as_reduction, mean_gain, over_new
 from suite.report.tables._search_cost import times
 
 NOT_TRIED = "not tried"
@@ -34,19 +34,23 @@ class Scale:
 
     number: Callable[[float], str]
     unit: str = ""
+    value: Callable[[float], float] = float
+    """What is printed of a gain, as a number: the gain itself, unless said otherwise."""
 
     def text(self, gain: float) -> str:
         """With its unit; OOM where the other found nothing that fits in memory."""
-        return "OOM" if isinf(gain) else self.number(gain) + self.unit
+        return self.bare(gain) + self.unit * (not isinf(gain))
 
     def bare(self, gain: float) -> str:
         """Without its unit."""
-        return "OOM" if isinf(gain) else self.number(gain)
+        return "OOM" if isinf(gain) else self.number(self.value(gain))
 
 
 PERCENT = Scale(metric("speedup").format, " %")
 TIMES = Scale(lambda gain: times(1 + gain / 100))
 """For ratios, which are gains of 100 times the ratio less 1."""
+LESS = Scale(metric("runtime_reduction").format, " %", as_reduction)
+"""For how much less the new is than the base, as a share of the base."""
 
 
 def seconds(outcome: Outcome) -> float:
@@ -141,14 +145,18 @@ class Claim:
     def entry(self) -> Entry:
         """The row of the CSV file: ``value`` is the mean, in percent; GPUs are 0, of any number.
 
+        Where ``scale`` has numbers of its own for gains, these are the row's.
+
         The name ends in ``_at_most`` where the numbers are upper ends.
         """
         gains, name = known(self.gains), f"claim_{self.name}{'_at_most' * self.is_bound}"
-        interval = median_interval(gains)
+        low, high, level = median_interval(gains)
+        ends = {"low": self.scale.value(low), "high": self.scale.value(high), "level": level}
         return {
             **{"task": "all", "gpus": 0, "column": self.planner, "metric": name, "unit": "%"},
-            **{"status": self.verdict, "n": len(gains), "value": mean(gains)},
-            **{f"interval_{name}": value for name, value in interval._asdict().items()},
+            **{"status": self.verdict, "n": len(gains)},
+            "value": self.scale.value(mean(gains)),
+            **{f"interval_{name}": value for name, value in ends.items()},
             **{"published": self.published},
         }
 

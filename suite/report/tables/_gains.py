@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import nan
+from math import inf, nan
 from statistics import geometric_mean
 
 from suite.report.comparison import Row
@@ -21,6 +21,16 @@ def over_base(base: float, new: float) -> float:
 def over_new(base: float, new: float) -> float:
     """ColocRL's formula, in percent: (base - new) / new (Mirhoseini et al. 2017, Table 2)."""
     return 100 * (base - new) / new
+
+
+def as_reduction(gain: float) -> float:
+    """What :func:`over_base` says where :func:`over_new` says ``gain``; both in percent."""
+    return -inf if gain <= -100 else 100 * (1 - 1 / (1 + gain / 100))
+
+
+def as_gain(reduction: float) -> float:
+    """What :func:`over_new` says where :func:`over_base` says ``reduction``, below 100 percent."""
+    return reduction / (1 - reduction / 100)
 
 
 def mean_gain(gains: Iterable[float]) -> float:

@@ -127,15 +127,6 @@ def _percent(ratio: float) -> float:
 def untried(claims: pd.DataFrame) -> Iterator[Untried]:
     """What the paper says and nothing here tries."""
     for what, column, is_ratio in (
-        (
-            "fine-tuning a policy of a batch that has the graph in it: run time below GDP-one's"
-            " (Figure 4)",
-            *("fine_tuned_batch_run_time", False),
-        ),
-        (
-            "the same: search time below GDP-one's (Figure 4)",
-            *("fine_tuned_batch_search", False),
-        ),
         ("Placeto's placements are faster than HDP's (text)", "placeto_speedup_over_hdp", False),
         ("Placeto's search is cheaper than HDP's (text)", "placeto_search_speedup", True),
     ):

@@ -136,8 +136,10 @@ class SearchCost:
         every = (self.ratio(row, placer, unit) for row in self.ours.rows)
         return [ratio for ratio in every if not isnan(ratio.most)]
 
-    def section(self, unit: Unit, title: str, lead: str, theirs: Mapping[Row, Printed]) -> Section:
-        """A row a graph; ``theirs`` are published ratios of the base to the first other."""
+    def section(
+        self, unit: Unit, title: str, lead: str, theirs: Mapping[Row, Printed] | None = None
+    ) -> Section:
+        """A row a graph; ``theirs`` are published ratios of the base to the first other, if any."""
         first = next(iter(self.others))
         placers = {self.base: self.head, **self.others}
         rows = []
@@ -146,8 +148,9 @@ class SearchCost:
             cells = [metric("step_time").format(target) if target == target else "missing"]
             cells += [self.cost(row, placer, unit).text(unit) for placer in placers]
             for placer in self.others:
-                published = f" (x{theirs.get(row, NOT_GIVEN).text})" * (placer == first)
-                cells.append(self.ratio(row, placer, unit).text() + published)
+                cells.append(self.ratio(row, placer, unit).text())
+                if theirs is not None and placer == first:
+                    cells[-1] += f" (x{theirs.get(row, NOT_GIVEN).text})"
             rows.append((f"{row.label} ({row.gpus})", *cells))
         means = [self.mean_text(placer, unit) for placer in self.others]
         reached = [self._reached(placer, unit) for placer in placers]

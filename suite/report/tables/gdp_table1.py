@@ -274,11 +274,10 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
         " counts as an infinite step time, and is left out of GEOMEAN, which is made as note 5"
         " says. Behind `<` are numbers with upper ends in them (note 10): what is counted as better"
         " is so without them, and a verdict is one that they cannot turn. Attention and"
-        " superposition: [GDP's parts](gdp_parts.md). Not tried: for its Figure 4 the paper trains"
-        " a policy on a batch of graphs that has the target in it, and then fine-tunes it on the"
-        " target; it prints what this saves of GDP-one's run time and search time. Placeto's"
-        " figures are what the paper sets beside its own over HDP; our Placeto is not run on these"
-        " graphs, but on [those of HDP](placeto_run_times.md).",
+        " superposition: [GDP's parts](gdp_parts.md). What fine-tuning a policy that was trained on"
+        " the graph saves of GDP-one's run time and search time: [Figure 4](gdp_figure4.md). Not"
+        " tried: Placeto's figures are what the paper sets beside its own over HDP; our Placeto is"
+        " not run on these graphs, but on [those of HDP](placeto_run_times.md).",
         *notes.choices(ours),
         *notes.failures(ours.records),
         notes.completeness(ours),
