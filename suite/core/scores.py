@@ -20,7 +20,8 @@ class Scores:
     oom: Bools
     """bool[batch]: whether any device runs out of memory; False where broken off: unknown."""
     peak_memory: NDArray[np.int64]
-    """int64[batch, devices]: bytes; -1 where broken off: unknown."""
+    """int64[batch, devices]: bytes; -1: unknown, where the step was broken off, and where a judge
+    that was given a deadline knows that it fits."""
 
     @property
     def timed_out(self) -> Bools:

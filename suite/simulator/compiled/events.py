@@ -14,6 +14,7 @@ from suite.simulator.compiled.rules import (
     AT_ONCE,
     BLOCKS,
     BOOKED,
+    BOUNDED,
     BROADCAST,
     PAUSING,
     RESTING,
@@ -50,6 +51,8 @@ def _begin(flat: Layout, w: Work, totals: Totals, lane: int, device: int, now: i
     push(flat, w, now + duration, lane)
     if BLOCKS:
         allocate(w, totals, device, flat.graph.block[op])
+    elif BOUNDED:
+        allocate(w, totals, device, flat.graph.taken[op])
     elif not ALLOC_AT_END:
         allocate_outputs(flat.graph, w, totals, op, device)
 
@@ -93,7 +96,7 @@ def end_transfer(flat: Layout, w: Work, number: int, now: int) -> int:
         w.first_edge[number] = -1
         after = now + flat.links.trail[source, w.target[number]]
         push(flat, w, after, len(w.running) + number)
-    if not BLOCKS and not (TRAILING and edge < 0):
+    if not BLOCKS and not BOUNDED and not (TRAILING and edge < 0):
         release(flat.graph, w, w.tensor[number], source)
     while edge >= 0:
         receive(w, flat.graph.consumer[edge])
@@ -105,12 +108,15 @@ def end_transfer(flat: Layout, w: Work, number: int, now: int) -> int:
 def _finish(flat: Layout, w: Work, totals: Totals, op: int, device: int, requests: int) -> int:
     """Free what an operation read, publish what it produced; the number of requests is returned."""
     graph = flat.graph
-    for k in range(graph.in_start[op], graph.in_start[op + 1]):
-        edge = graph.in_edge[k]
-        if BLOCKS:
-            leave(graph, w, graph.edge_source[edge])
-        else:
-            release(graph, w, w.edge_instance[edge], device)
+    if BOUNDED:
+        w.used[device] -= graph.returned[op]
+    else:
+        for k in range(graph.in_start[op], graph.in_start[op + 1]):
+            edge = graph.in_edge[k]
+            if BLOCKS:
+                leave(graph, w, graph.edge_source[edge])
+            else:
+                release(graph, w, w.edge_instance[edge], device)
     if BLOCKS:
         w.used[device] -= graph.unread[op]
     if ALLOC_AT_END:
@@ -119,7 +125,7 @@ def _finish(flat: Layout, w: Work, totals: Totals, op: int, device: int, request
         tensor = graph.out_tensor[k]
         requests = publish(flat, w, totals, tensor, device, requests)
         # What nobody reads is done at once.
-        if not BLOCKS and w.uses[tensor] == 0:
+        if not BLOCKS and not BOUNDED and w.uses[tensor] == 0:
             free(graph, w, tensor, device)
     return requests
 

@@ -55,6 +55,11 @@ class FlatGraph(NamedTuple):
     """bool[tensors]: whether its buffer may have several tensors."""
     persistent: NDArray[np.int64]
     """int64[ops]: bytes."""
+    taken: NDArray[np.int64]
+    """int64[ops]: bytes of its outputs, but of those that lie in what it reads (``bounded``)."""
+    returned: NDArray[np.int64]
+    """int64[ops]: bytes that are free when it ends, wherever other operations are: of what it alone
+    reads, and of outputs that nobody reads, if they share no buffer (``bounded``)."""
     rest: NDArray[np.int64]
     """int64[ops, kinds]: nanoseconds a device pauses after an operation (``resting``)."""
     block: NDArray[np.int64]
@@ -84,6 +89,8 @@ def flat_graph(problem: Problem, policy: str, semantics: Semantics) -> FlatGraph
     read = np.diff(graph.consumer_offsets) > 0
     edge_source = graph.producer[tensors]
     lanes = lanes_of(problem.machine, semantics)
+    held = np.where(read, size, 0) if semantics.unread == "ignored" else size
+    shared = _shared(alias_of)
     return FlatGraph(
         duration=duration,
         kind=kind.astype(np.int32),
@@ -100,16 +107,34 @@ def flat_graph(problem: Problem, policy: str, semantics: Semantics) -> FlatGraph
         consumer=np.array(consumers, np.int32),
         size=size,
         handed_on=np.array(problem.handed_on),
-        held=np.where(read, size, 0) if semantics.unread == "ignored" else size,
+        held=held,
         alias_edge=_alias_edges(alias_of, graph.producer, tensors, consumers),
-        shared=_shared(alias_of),
+        shared=shared,
         persistent=np.array(graph.persistent_bytes, np.int64) * semantics.variables,
+        taken=_sums(graph.producer, np.where(alias_of >= 0, 0, held), graph.n_ops),
+        returned=_returned(graph, np.where(shared, 0, held)),
         rest=rest,
         block=block,
         unread=unread,
         n_reads=np.bincount(edge_source, minlength=graph.n_ops).astype(np.int32),
         edge_source=edge_source.astype(np.int32),
     )
+
+
+def _sums(ops: Ints, size: Ints, n_ops: int) -> NDArray[np.int64]:
+    """int64[n_ops]: sums of int64[tensors], each for its operation."""
+    sums = np.zeros(n_ops, np.int64)
+    np.add.at(sums, ops, size)
+    return sums
+
+
+def _returned(graph: OpGraph, size: Ints) -> NDArray[np.int64]:
+    """int64[ops]: bytes of tensors, int64[tensors], that are of no use when an operation ends."""
+    readers = np.diff(graph.consumer_offsets)
+    alone = readers == 1
+    only = graph.consumers[graph.consumer_offsets[:-1][alone]]
+    returned = _sums(only, size[alone], graph.n_ops)
+    return returned + _sums(graph.producer[readers == 0], size[readers == 0], graph.n_ops)
 
 
 def _blocks(graph: OpGraph, semantics: Semantics) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -120,7 +145,7 @@ def _blocks(graph: OpGraph, semantics: Semantics) -> tuple[NDArray[np.int64], ND
         some = np.diff(starts) > 0
         block[some] = graph.tensor_bytes[tensors[starts[:-1][some]]]
     else:
-        np.add.at(block, graph.producer, graph.tensor_bytes)
+        block = _sums(graph.producer, graph.tensor_bytes, graph.n_ops)
     read = np.zeros(graph.n_ops, np.bool_)
     read[graph.producer[graph.edges[0]]] = True
     return block, np.where(read | (semantics.unread == "kept"), 0, block)

@@ -17,7 +17,7 @@ from suite.core.cores import my_share
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.core.scores import Scores
-from suite.simulator.compiled.kernel import kernels
+from suite.simulator.compiled.kernel import Kernels, kernels
 from suite.simulator.compiled.layout import layout
 from suite.simulator.compiled.rules import rules_of
 from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work, workspace
@@ -56,8 +56,10 @@ class Simulator:
         wide, long = self.layout.links.words > 1, self.layout.rank_bits == 0
         self.rules = rules_of(problem.machine, policy, semantics, wide, long)
         self._kernels = kernels(self.rules)
-        # Deadlines are a rule of their own, so that steps without one do not pay for looking.
-        self._timed = kernels(self.rules._replace(timed=True))
+        # Deadlines are a rule of their own, so that steps without one do not pay for looking. What
+        # meets one is known to fit, or else is simulated again: of most steps nobody asks.
+        self._bounded = not (semantics.blocks or semantics.alloc_at_end)
+        self._timed = kernels(self.rules._replace(timed=True, bounded=self._bounded))
         self._spare: queue.SimpleQueue[tuple[Work, Totals]] = queue.SimpleQueue()
 
     def _scratch(self) -> tuple[Work, Totals]:
@@ -90,11 +92,9 @@ class Simulator:
     def run_until(self, devices: Ints, deadline: int) -> StepResult | TooLong:
         """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
         w, totals = scratch = self._scratch()
-        rows = _writable(devices)
-        end, _ = self._timed.simulate(self.layout, w, totals, rows, deadline)
-        found = TooLong(deadline, int(-end)) if end < 0 else self._result(int(end), totals)
+        end, _ = self._timed.simulate(self.layout, w, totals, _writable(devices), deadline)
         self._spare.put(scratch)
-        return found
+        return TooLong(deadline, int(-end)) if end < 0 else self.run(devices)
 
     def __call__(self, devices: Ints) -> Scores:
         """Simulate a batch, int[batch, ops], on all cores."""
@@ -110,16 +110,32 @@ class Simulator:
         """Simulate a batch, int[batch, ops], on ``threads`` cores (default: this
         process's share of them).
 
-        With ``seconds``, float64[batch], steps that certainly take longer are broken off.
+        With ``seconds``, float64[batch], steps that certainly take longer are broken off, and of
+        those that certainly fit in memory the peaks are not counted.
         """
-        rows = _writable(devices)
+        rows, workers = _writable(devices), threads or my_share().threads
+        endless = np.zeros(len(rows), np.int64)
         if seconds is None:
-            compiled, deadlines = self._kernels, np.zeros(len(rows), np.int64)
-        else:
-            compiled, deadlines = self._timed, _deadlines(seconds)
+            return self._scores(*self._simulated(self._kernels, rows, endless, workers))
+        ends, peaks = self._simulated(self._timed, rows, _deadlines(seconds), workers)
+        if self._bounded:
+            fits = ~self._full(peaks)
+            unsure = ~fits & (ends >= 0)
+            peaks[fits] = -1
+            counted = self._simulated(self._kernels, rows[unsure], endless[unsure], workers)
+            peaks[unsure] = counted[1]
+        return self._scores(ends, peaks)
+
+    def _simulated(
+        self,
+        compiled: Kernels,
+        rows: NDArray[np.int32],
+        deadlines: NDArray[np.int64],
+        workers: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Ends, int64[batch], below 0 where broken off, and peaks, int64[batch, devices]."""
         ends = np.zeros(len(rows), np.int64)
         peaks = np.zeros((len(rows), self.problem.machine.n_devices), np.int64)
-        workers = threads or my_share().threads
         begun = np.zeros(1, np.int64)
 
         def work() -> None:
@@ -133,10 +149,17 @@ class Simulator:
         work()
         for other in helping:
             other.result()
+        return ends, peaks
+
+    def _scores(self, ends: NDArray[np.int64], peaks: NDArray[np.int64]) -> Scores:
         timed_out = ends < 0
         peaks[timed_out] = -1
-        oom: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
-        return Scores(np.where(timed_out, np.inf, ends / 1e9), oom, peaks)
+        return Scores(np.where(timed_out, np.inf, ends / 1e9), self._full(peaks), peaks)
+
+    def _full(self, peaks: NDArray[np.int64]) -> Bools:
+        """bool[batch]: whether any device runs out of memory."""
+        full: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
+        return full
 
 
 def _writable(devices: Ints) -> NDArray[np.int32]:

@@ -24,6 +24,7 @@ AT_ONCE = False
 TIMED = False
 WIDE = False
 LONG = False
+BOUNDED = False
 
 
 class Rules(NamedTuple):
@@ -50,6 +51,8 @@ class Rules(NamedTuple):
     """Whether the machine has more copy engines than a word has bits."""
     long: bool = False
     """Whether a step could last too long for its time to share a word with a request's number."""
+    bounded: bool = False
+    """Whether peaks of memory need only be upper bounds, which takes no account of each reader."""
 
 
 def rules_of(

@@ -6,7 +6,7 @@ from suite.core.compilation import inline
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.memory import allocate
 from suite.simulator.compiled.ready import receive
-from suite.simulator.compiled.rules import BLOCKS, BOOKED, BROADCAST
+from suite.simulator.compiled.rules import BLOCKS, BOOKED, BOUNDED, BROADCAST
 from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work
 
 
@@ -24,8 +24,9 @@ def publish(flat: Layout, w: Work, totals: Totals, tensor: int, device: int, req
         op = graph.consumer[edge]
         at = w.state[op] & DEVICE_MASK
         if at == device:
-            w.edge_instance[edge] = tensor
-            uses += 1
+            if not BOUNDED:
+                w.edge_instance[edge] = tensor
+                uses += 1
             receive(w, op)
         elif not BOOKED:
             # A broadcast is one request from the device to itself that serves all others.
@@ -35,7 +36,8 @@ def publish(flat: Layout, w: Work, totals: Totals, tensor: int, device: int, req
             w.last[at] = edge
             remote += 1
     if remote == 0:
-        w.uses[tensor] = uses
+        if not BOUNDED:
+            w.uses[tensor] = uses
         return requests
     for at in range(len(w.last)):
         edge = w.last[at]
@@ -46,7 +48,8 @@ def publish(flat: Layout, w: Work, totals: Totals, tensor: int, device: int, req
         uses += 1
         request(flat, w, totals, tensor, device, at, edge, requests)
         requests += 1
-    w.uses[tensor] = uses
+    if not BOUNDED:
+        w.uses[tensor] = uses
     return requests
 
 
@@ -71,10 +74,12 @@ def request(
     # Where operations have blocks, copies are free.
     if BLOCKS:
         return
+    allocate(w, totals, target, graph.held[tensor])
+    if BOUNDED:
+        return
     if graph.shared[tensor]:
         w.buffer[instance] = instance
         w.sharers[instance] = 1
-    allocate(w, totals, target, graph.held[tensor])
     readers = 0
     edge = first_edge
     while edge >= 0:
