@@ -76,6 +76,7 @@ class Search:
 
         The judge may break off those that take longer than ``within`` seconds
         (``Scores.timed_out``), which count all the same; never one that would be the best so far.
+        It need not count the memory of what fits (``Scores.peak_memory``).
         Raises BudgetExhausted, scoring nothing, when the batch does not fit in what is left;
         InputError when a placement is invalid.
         """
