@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from models._zeros import zeros
+
 if TYPE_CHECKING:
     import tensorflow as tf
 
@@ -25,7 +27,7 @@ class Weights:
         with tf.init_scope(), tf.name_scope(name) as scope:
             full = scope.removesuffix("/")
             if full not in self._made:
-                self._made[full] = tf.Variable(tf.zeros(shape), trainable=trainable, name="value")
+                self._made[full] = tf.Variable(zeros(*shape), trainable=trainable, name="value")
                 if trainable:
                     self.trainable.append(self._made[full])
             return self._made[full]

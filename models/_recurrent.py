@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from models._zeros import zeros
+
 if TYPE_CHECKING:
     import tensorflow as tf
 
@@ -21,7 +23,7 @@ class Parameters:
         """Return a new float32 variable of zeros (values do not matter to a placement)."""
         import tensorflow as tf
 
-        variable = tf.Variable(tf.zeros(shape), name=name)
+        variable = tf.Variable(zeros(*shape), name=name)
         self.variables.append(variable)
         return variable
 
@@ -171,7 +173,7 @@ class Adam:
         self.slots = {}
         for variable in variables:
             scope = variable.name.split(":")[0]
-            self.slots[scope] = [state(tf.zeros(variable.shape), f"{scope}/{s}") for s in "mv"]
+            self.slots[scope] = [state(zeros(*variable.shape), f"{scope}/{s}") for s in "mv"]
 
     def update(self, variable: tf.Variable, gradient: tf.Tensor) -> None:
         """Apply one dense gradient."""

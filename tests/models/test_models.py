@@ -228,3 +228,12 @@ def test_a_memory_is_kept_by_the_forget_gate_s_bias():
     layer, nothing = LSTM(Parameters(), "lstm", inputs=1, units=1), tf.zeros([1, 1])
     memory, _ = layer.step(0, nothing, (tf.ones([1, 1]), nothing), layer.weights())
     assert float(memory[0, 0]) == pytest.approx(1 / (1 + math.exp(-1)))
+
+
+def test_variables_that_begin_with_the_same_zeros_are_written_apart():
+    parameters = Parameters()
+    written, other = (parameters.create(name, [2, 3]) for name in ("written", "other"))
+    written.assign_add(tf.ones([2, 3]))
+    assert written.numpy().all()
+    assert not other.numpy().any()
+    assert not parameters.create("later", [2, 3]).numpy().any()
