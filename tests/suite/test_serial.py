@@ -1,10 +1,12 @@
 """One operation at a time: release and delivery times by hand, never more than what happens."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import placed
+from strategies import placed, problems
 
 from suite.bounds.alike import NEVER
 from suite.bounds.critical_path import _delivery_times, _release_times, release_and_delivery
@@ -150,6 +152,18 @@ def test_only_ancestors_nearby_are_looked_at():
     assert both(make(ops, edges, 500))[0][0][-1].min() == 50
 
 
+def test_what_is_proven_of_an_ancestor_far_away_counts():
+    """Where it is read on a device of its own kind, and on another."""
+    ops = [(SLOW, 10), (SLOW, 40), (SLOW, 30), (SLOW, 10), *[(SLOW, 1)] * SPAN]
+    ops += [(SLOW, 10), (20, 0)]
+    join, last = 3, len(ops) - 1
+    edges = [(0, 1), (0, 2), (1, join), (2, join), (join, last - 1), (join, last)]
+    (release, _), _ = both(make(ops, edges, 500))
+    assert release[join].min() == 10 + 40 + 30
+    assert release[last - 1].min() == 10 + 40 + 30 + 10
+    assert release[last][0] == 10 + 40 + 30 + 10 + 500
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     placed(max_ops=30, min_gpus=0, max_gpus=3, in_turn=True), st.sampled_from(["fifo", "priority"])
@@ -163,3 +177,134 @@ def test_no_operation_starts_before_its_head_or_ends_after_its_tail(case, policy
     assert np.all(line.result.nanoseconds - line.end >= delivery[ops, devices])
     assert np.all(release >= plain_release)
     assert np.all(delivery >= plain_delivery)
+
+
+def least_transfers(problem, tensor, kinds, each):
+    """Least nanoseconds of a tensor to any device of a kind, and from one."""
+    arrive, leave = [math.inf] * len(kinds), [math.inf] * len(kinds)
+    for (source, target), link in problem.machine.link_of.items():
+        size = problem.graph.tensor_bytes[tensor]
+        time = int(nanoseconds(np.array([link.latency + size / link.bandwidth]))[0])
+        arrive[each[target]] = min(arrive[each[target]], time)
+        leave[each[source]] = min(leave[each[source]], time)
+    return arrive, leave
+
+
+class SlowRefutation:
+    """Release times by the definition, of a graph of few operations: each a list by kind."""
+
+    def __init__(self, inputs, here, kinds, release):
+        self.inputs, self.here, self.release = inputs, here, release
+        count = range(len(kinds))
+        self.others = [[j for j in count if j != k or len(kinds[k]) > 1] for k in count]
+        self.ends = []
+        for op in range(len(here)):
+            for kind in count:
+                if here[op][kind] < math.inf:
+                    release[op][kind] = self.latest(op, kind)
+            ends = [release[op][k] + here[op][k] for k in count]
+            self.ends.append(
+                [min((ends[j] for j in self.others[k]), default=math.inf) for k in count]
+            )
+
+    def elsewhere(self, op, kind):
+        return min((self.here[op][j] for j in self.others[kind]), default=math.inf)
+
+    def latest(self, op, kind):
+        """The last time before which it is refuted that ``op`` starts."""
+        low = self.release[op][kind]
+        for source, together, arrive, _ in self.inputs[op]:
+            apart = math.inf if together else self.ends[source][kind] + arrive[kind]
+            low = max(low, min(self.release[source][kind] + self.here[source][kind], apart))
+        lags, step = self.lags(op, kind), 1
+        while self.refuted(op, kind, low + step, lags):
+            low, step = low + step, 2 * step
+        while step := step // 2:
+            low += step if self.refuted(op, kind, low + step, lags) else 0
+        return low
+
+    def lags(self, op, kind):
+        """Ancestor -> least time from its end to the start of ``op``, beside it and apart."""
+        found = {op: (0, math.inf)}
+        for reader in range(op, -1, -1):
+            if reader not in found:
+                continue
+            near, far = found[reader]
+            if reader != op:
+                near, far = near + self.here[reader][kind], far + self.elsewhere(reader, kind)
+            for source, together, arrive, leave in self.inputs[reader]:
+                beside = near if together else min(near, leave[kind] + far)
+                apart = far if together else min(far, arrive[kind] + near)
+                known = found.get(source, (0, 0))
+                found[source] = max(known[0], beside), max(known[1], apart)
+        del found[op]
+        return found
+
+    def refuted(self, op, kind, limit, lags):
+        near = {a: self.release[a][kind] for a in lags}
+        far = {a: self.ends[a][kind] for a in lags}
+        for _ in range(2 * len(lags) + 1):
+            for a in sorted(lags):
+                begin, came = near[a], 0
+                for source, together, arrive, leave in self.inputs[a]:
+                    beside, apart = near[source] + self.here[source][kind], far[source]
+                    to, back = (math.inf, math.inf) if together else (arrive[kind], leave[kind])
+                    begin = max(begin, min(beside, apart + to))
+                    came = max(came, min(apart, beside + back))
+                end = max(far[a], came + self.elsewhere(a, kind))
+                late = begin + self.here[a][kind] + lags[a][0] >= limit
+                near[a] = math.inf if late else begin
+                far[a] = math.inf if end + lags[a][1] >= limit else end
+                if near[a] == far[a] == math.inf:
+                    return True
+        beside = [a for a in lags if far[a] == math.inf]
+        # The first of any of them that start at some time or later, then all their work.
+        work = [
+            near[a] + sum(self.here[b][kind] for b in beside if near[b] >= near[a]) for a in beside
+        ]
+        return max(work, default=0) >= limit
+
+
+def slow_release_and_delivery(problem):
+    """Both ways by the definition, int64[ops, devices] as lists."""
+    graph, n = problem.graph, problem.graph.n_ops
+    allowed = problem.allowed[graph.colocation]
+    durations = np.where(allowed, nanoseconds(problem.seconds), 0)
+    columns = [tuple(column) for column in durations.T.tolist()]
+    unlike = list(dict.fromkeys(columns))
+    each = [unlike.index(column) for column in columns]
+    kinds = [[d for d, k in enumerate(each) if k == kind] for kind in range(len(unlike))]
+    here = [[column[op] or math.inf for column in unlike] for op in range(n)]
+    plain = [end.tolist() for end in release_and_delivery(problem, durations)]
+    found = []
+    for turned, ends in enumerate(plain):
+        inputs = [[] for _ in range(n)]
+        for tensor, reader in zip(*graph.edges, strict=True):
+            ways = least_transfers(problem, tensor, kinds, each)
+            maker = graph.producer[tensor]
+            together = graph.colocation[maker] == graph.colocation[reader]
+            if turned:
+                inputs[n - 1 - maker].append((int(n - 1 - reader), together, *ways[::-1]))
+            else:
+                inputs[reader].append((int(maker), together, *ways))
+        step = -1 if turned else 1
+        least = [[min(row[d] for d in kind) for kind in kinds] for row in ends[::step]]
+        least = [[math.inf if t == NEVER else t for t in row] for row in least]
+        raised = SlowRefutation(inputs, here[::step], kinds, least).release[::step]
+        found.append(
+            [
+                [max(time, raised[op][each[d]]) for d, time in enumerate(row)]
+                for op, row in enumerate(ends)
+            ]
+        )
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(max_ops=7, min_gpus=1, max_gpus=2, in_turn=True))
+def test_small_graphs_are_what_the_definition_says(problem):
+    (release, delivery), _ = both(problem)
+    slow = slow_release_and_delivery(problem)
+    allowed = problem.allowed[problem.graph.colocation]
+    for fast, ends in zip((release, delivery), slow, strict=True):
+        assert fast[allowed].tolist() == np.array(ends)[allowed].tolist()
