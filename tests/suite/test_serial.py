@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import placed, problems
+from strategies import every_placement, placed, problems
 
 from suite.bounds.alike import NEVER
 from suite.bounds.critical_path import _delivery_times, _release_times, release_and_delivery
@@ -25,11 +25,16 @@ SLOW = 10**6
 """Nanoseconds on the CPU where it is of no use."""
 
 
-def make(ops, edges, latency, gpus=2, labels=None):
-    """Ops with (cpu, gpu) nanoseconds, 0: not; one tensor per edge; every link is alike."""
+def make(ops, edges, latency, gpus=2, labels=None, back=None, **link):
+    """Ops with (cpu, gpu) nanoseconds, 0: not; one tensor per edge.
+
+    Every link is alike, but those from a GPU to the CPU where ``back`` is their latency.
+    """
     devices = [{"name": "cpu:0", "kind": "cpu", **DEVICE}]
     devices += [{"name": f"gpu:{i}", "kind": "gpu", **DEVICE} for i in range(gpus)]
-    links = [{"bandwidth": 1e9, "latency": latency * 1e-9}]
+    links = [{"bandwidth": 1e9, "latency": latency * 1e-9, **link}]
+    if back is not None:
+        links.append({**links[0], "latency": back * 1e-9, "from": "gpu", "to": "cpu"})
     machine = machine_from_table({"name": "m", "device": devices, "link": links})
     graph = OpGraph.create(
         "g",
@@ -300,11 +305,43 @@ def slow_release_and_delivery(problem):
     return found
 
 
-@settings(max_examples=150, deadline=None)
-@given(problems(max_ops=7, min_gpus=1, max_gpus=2, in_turn=True))
+@st.composite
+def steps(draw, most=7):
+    """Operations of which many may be transferred or not, and some have one kernel only."""
+    times = st.sampled_from([0, 5, 20, 45, 90])
+    ops = draw(st.lists(st.tuples(times, times).filter(any), min_size=2, max_size=most))
+    edges = [
+        (draw(st.integers(max(0, op - 4), op - 1)), op)
+        for op in range(1, len(ops))
+        for _ in range(draw(st.integers(1, 2)))
+    ]
+    labels = [draw(st.sampled_from([None, None, "v"])) if all(op) else None for op in ops]
+    to, back = (draw(st.sampled_from([0, 7, 30, 100])) for _ in range(2))
+    return make(ops, sorted(set(edges)), to, draw(st.integers(1, 2)), labels, back)
+
+
+@settings(max_examples=120, deadline=None)
+@given(problems(max_ops=7, min_gpus=1, max_gpus=2, in_turn=True) | steps())
 def test_small_graphs_are_what_the_definition_says(problem):
     (release, delivery), _ = both(problem)
     slow = slow_release_and_delivery(problem)
     allowed = problem.allowed[problem.graph.colocation]
     for fast, ends in zip((release, delivery), slow, strict=True):
         assert fast[allowed].tolist() == np.array(ends)[allowed].tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps(most=6))
+def test_no_placement_starts_an_operation_sooner(problem):
+    """Nor does one end the step sooner after it."""
+    (release, delivery), _ = both(problem)
+    ops = np.arange(problem.graph.n_ops)
+    for devices in every_placement(problem, 60):
+        line = timeline(problem, devices)
+        assert np.all(line.start >= release[ops, devices])
+        assert np.all(line.result.nanoseconds - line.end >= delivery[ops, devices])
+
+
+def test_a_gap_is_how_long_a_channel_is_held_and_not_the_way():
+    problem = fork_join([40, 30], 15, gap=1e-9)
+    assert both(problem)[0][0][3].min() == 10 + 40 + 15
