@@ -17,7 +17,7 @@ from planners.gdp_tuned import GDPTuned
 from planners.placeto import Placeto
 from planners.policy_gradient.ppo import softening
 from planners.policy_gradient.trained import Trained
-from suite.core.errors import BudgetExhausted, InputError
+from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.policy_file import PolicyFile
@@ -204,6 +204,43 @@ def test_what_does_not_fit_is_refused_in_one_line(file: Path, tmp_path: Path) ->
     whole = file.read_bytes()
     text.write_bytes(whole[: len(whole) // 2])
     assert "is no policy of `placebench train`" in refusal("gdp", text, six_ops())
+
+
+def test_as_many_devices_of_other_kinds_are_others(file: Path) -> None:
+    """Trained with a CPU and two GPUs, whose columns three GPUs would take."""
+    problem = six_ops()
+    gpus = tuple(replace(problem.machine.devices[1], name=f"gpu:{i}") for i in range(3))
+    three = Problem.create(problem.graph, replace(problem.machine, devices=gpus))
+    with pytest.raises(InputError, match="with 1 CPU and 2 GPU, here are 0 CPU and 3 GPU"):
+        place(GDP(policy=str(file), updates=0), three)
+
+
+def test_weights_of_other_shapes_are_refused(file: Path, tmp_path: Path) -> None:
+    made, path = PolicyFile.load(file), tmp_path / "w.npz"
+    for weights in ({**made.weights, "0": made.weights["0"][:, :-1]}, {"0": made.weights["0"]}):
+        replace(made, weights=weights).save(path)
+        with pytest.raises(InputError, match="has other weights; train it again"):
+            place(GDP(policy=str(path), updates=0), six_ops())
+
+
+def test_the_best_met_in_training_is_that_of_the_graph_on_the_machine(
+    file: Path, tmp_path: Path
+) -> None:
+    made, path = PolicyFile.load(file), tmp_path / "m.npz"
+    lessons = tuple(replace(one, evaluations=8 + i) for i, one in enumerate(made.lessons))
+    replace(made, lessons=lessons).save(path)
+    remembered = GDP(policy=str(path), updates=0, remembered=True)
+    for at, problem in enumerate((six_ops(), fan())):
+        devices, search = place(remembered, problem)
+        answer = made.answers[at]
+        assert answer is not None
+        assert devices == answer.tolist()
+        assert search.notes["evaluations_in_training"] == 8 + at
+    with pytest.raises(Unsupported, match="was not trained on this graph and machine"):
+        place(remembered, six_ops(gpu="2 GB"))
+    replace(made, answers=(None, made.answers[1])).save(path)
+    with pytest.raises(Unsupported, match="met no placement of this graph that fits"):
+        place(remembered, six_ops())
 
 
 def test_a_file_whose_weights_were_changed_is_damaged(file: Path, tmp_path: Path) -> None:
