@@ -34,12 +34,16 @@ def fan(
     labels=None,
     in_host=False,
     one_process=False,
+    back=None,
+    cpu=10**6,
+    join=True,
     **link,
 ):
     """An operation of 1 ns feeds 40 others of ``work`` ns, which feed another of 1 ns.
 
-    Or 40 chains of so many each. The CPU is of no use. Transfers take ``latency`` ns, from gpu:0 to
-    gpu:1 ``fast`` ns.
+    Or 40 chains of so many each. The CPU takes ``cpu`` times as long for the 40, and is of no use
+    for the others. Transfers take ``latency`` ns, from gpu:0 to gpu:1 ``fast`` ns, from the CPU
+    ``back`` ns. Nothing reads the 40 without ``join``.
     """
     base = {"memory": "1 GB", "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
     devices = [{"name": "cpu:0", "kind": "cpu", **base}]
@@ -48,11 +52,13 @@ def fan(
     links = [every]
     if fast is not None:
         links.append({**every, "latency": fast * 1e-9, "from": "gpu:0", "to": "gpu:1"})
+    if back is not None:
+        links.append({**every, "latency": back * 1e-9, "from": "cpu"})
     table = {"name": "m", "device": devices, "link": links, "one_process": one_process}
     last = OPS * long + 1
     edges = [(0, first) for first in range(1, last, long)]
     edges += [(op, op + 1) for op in range(1, last) if op % long]
-    edges += [(op, last) for op in range(long, last, long)]
+    edges += [(op, last) for op in range(long, last, long)] if join else []
     graph = OpGraph.create(
         "fan",
         [f"op{i}" for i in range(last + 1)],
@@ -62,7 +68,8 @@ def fan(
         colocation=labels,
         host_memory=in_host,
     )
-    times = np.array([1, *[work] * (last - 1), 1])[:, None] * np.array([[1e6, *[1] * gpus]])
+    times = np.repeat(np.array([1.0, *[work] * (last - 1), 1.0])[:, None], gpus + 1, axis=1)
+    times[:, 0] *= np.array([10**6, *[cpu] * (last - 1), 10**6])
     return Problem(graph, machine_from_table(table), times * 1e-9)
 
 
@@ -97,6 +104,28 @@ def test_what_one_process_hands_on_is_not_sent():
     assert lower_bound(problem).kind != "traffic"
     devices = np.array([1, *[1, 2] * (OPS // 2), 1])
     assert Simulator(problem).run(devices).nanoseconds < 1.1 * (402 / 2)
+
+
+def test_what_is_handed_on_takes_no_time_of_a_channel():
+    """The nanosecond after which it arrives is as long as each of the operations."""
+    problem = fan(5, work=1, in_host=True, one_process=True)
+    devices = np.array([1, *[1, 2, 3, 4, 5] * (OPS // 5), 1])
+    step = Simulator(problem).run(devices).step_time
+    assert lower_bound(problem).seconds <= step < 0.5 * 42e-9
+
+
+@pytest.mark.parametrize(("away", "back", "busy"), [(100, 5, 100), (5, 100, 5)])
+def test_what_is_sent_one_way_only_holds_the_channels_of_that_way(away, back, busy):
+    """A GPU feeds 40 operations, of which a share f is on the CPU, which is as fast."""
+    problem = fan(1, latency=away, back=back, cpu=1, join=False)
+    bound = lower_bound(problem).seconds
+    # (1 - f) of the work on the GPU, f on the CPU, 40 f tensors on the way: no longer than T each.
+    least = max(402 / (1 + 400 / (OPS * busy)), 402 / 2)
+    assert bound == pytest.approx(math.ceil(least) * 1e-9, abs=1.1e-9)
+    share = np.arange(1, OPS)[:, None] > np.arange(OPS)
+    some = np.concatenate([np.ones((OPS - 1, 1)), 1 - share, np.ones((OPS - 1, 1))], axis=1)
+    best = float(Simulator(problem).batch(some.astype(np.int32)).step_time.min())
+    assert bound <= best <= 1.25 * bound
 
 
 def test_what_a_class_reads_outside_the_window_does_not_count():
