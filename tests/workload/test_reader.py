@@ -1,6 +1,7 @@
 """Reading workloads: units, and one clear line for what cannot be used."""
 
 import json
+from math import inf
 
 import pytest
 from small_workloads import document, edge, load, node
@@ -26,10 +27,12 @@ def test_units_are_those_asked_for(tmp_path):
         ({"edges": [edge(0, 1), edge(1, 0)]}, "cycle"),
         ({"edges": [edge(0, 7)]}, "node 7"),
         ({"edges": [edge(0, 1, 1.0), edge(0, 2, 2.0)]}, "cost 1 and 2"),
+        ({"edges": [edge(0, 1, 2.0), edge(0, 2, 1.0)]}, "cost 2 and 1"),
         ({"edges": [edge(0, 1, -1.0)]}, "not negative"),
         ({"nodes": [node(0), node(0)]}, "one id"),
         ({"nodes": [{"id": 1}]}, "supportedOnFpga"),
         ({"maxFPGAs": -1}, "maxFPGAs"),
+        ({"maxCPUs": 1.5}, "maxCPUs is 1.5; give a whole number"),
         ({"maxFPGAs": 0, "maxCPUs": 0}, "no device"),
     ],
 )
@@ -48,6 +51,38 @@ def test_a_split_of_the_forward_pass_is_one_for_training(tmp_path):
     path = tmp_path / "expert.json"
     path.write_text(json.dumps({"fpgas": [{"nodes": [0]}, {"nodes": [1]}], "cpus": []}))
     assert read_split(path, workload).device.tolist() == [0, 1, 0, 1]
+
+
+def test_numbers_and_colours_are_those_of_the_file(tmp_path):
+    nodes = [node(3, 9, 2, size=7), node(1, 8, 4, supportedOnFpga=False), node(2, colorClass="x")]
+    nodes += [node(4, colorClass="x", isBackwardNode=True), node(5)]
+    sizes = [{**edge(source, 5, 1.0), "size": size} for source, size in ((3, 10), (1, 2), (2, 3))]
+    workload = load(tmp_path, document(nodes, sizes, accelerators=3, cpus=2, memory=70))
+    assert workload.ids.tolist() == [3, 1, 2, 4, 5]
+    assert workload.size.tolist() == [7, 0, 0, 0, 0]
+    assert (workload.cpu[:2].tolist(), workload.accelerator[:2].tolist()) == ([9, 8], [2, inf])
+    assert workload.colour.tolist() == [0, 1, 2, 2, 3]
+    assert workload.backward.tolist() == [False] * 3 + [True, False]
+    assert workload.edges.tolist() == [[0, 4], [1, 4], [2, 4]]
+    assert (workload.accelerators, workload.cpus, workload.memory) == (3, 2, 70)
+    # In bytes a second: the median of 10, 2 and 3 a millisecond.
+    assert workload.bandwidth == 3000
+
+
+def test_cpus_follow_accelerators_in_a_split(tmp_path):
+    workload = load(tmp_path, document([node(0), node(1), node(2)], [], cpus=2))
+    path = tmp_path / "expert.json"
+    parts = {"fpgas": [{"nodes": [1]}], "cpus": [{"nodes": [0]}, {"nodes": [2]}]}
+    path.write_text(json.dumps(parts))
+    assert read_split(path, workload).device.tolist() == [2, 0, 3]
+
+
+def test_a_colour_class_on_two_devices_says_nothing_of_its_other_nodes(tmp_path):
+    workload = load(tmp_path, document([node(i, colorClass=0) for i in range(3)], []))
+    path = tmp_path / "expert.json"
+    path.write_text(json.dumps({"fpgas": [{"nodes": [0]}, {"nodes": [1]}]}))
+    with pytest.raises(InputError, match="does not place 1 nodes, such as 2"):
+        read_split(path, workload)
 
 
 @pytest.mark.parametrize(
