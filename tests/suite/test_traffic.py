@@ -36,18 +36,22 @@ def fan(
     one_process=False,
     back=None,
     cpu=10**6,
+    fork=True,
     join=True,
+    lanes=1,
     **link,
 ):
     """An operation of 1 ns feeds 40 others of ``work`` ns, which feed another of 1 ns.
 
     Or 40 chains of so many each. The CPU takes ``cpu`` times as long for the 40, and is of no use
     for the others. Transfers take ``latency`` ns, from gpu:0 to gpu:1 ``fast`` ns, from the CPU
-    ``back`` ns. Nothing reads the 40 without ``join``.
+    ``back`` ns. The first feeds nothing without ``fork``, and nothing reads the
+    40 without ``join``. A GPU runs ``lanes`` operations at once.
     """
     base = {"memory": "1 GB", "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
     devices = [{"name": "cpu:0", "kind": "cpu", **base}]
-    devices += [{"name": f"gpu:{i}", "kind": "gpu", **base} for i in range(gpus)]
+    gpu = {"kind": "gpu", "parallelism": lanes, **base}
+    devices += [{"name": f"gpu:{i}", **gpu} for i in range(gpus)]
     every = {"bandwidth": 1e9, "latency": latency * 1e-9, "channel": "copy-engines", **link}
     links = [every]
     if fast is not None:
@@ -56,7 +60,7 @@ def fan(
         links.append({**every, "latency": back * 1e-9, "from": "cpu"})
     table = {"name": "m", "device": devices, "link": links, "one_process": one_process}
     last = OPS * long + 1
-    edges = [(0, first) for first in range(1, last, long)]
+    edges = [(0, first) for first in range(1, last, long)] if fork else []
     edges += [(op, op + 1) for op in range(1, last) if op % long]
     edges += [(op, last) for op in range(long, last, long)] if join else []
     graph = OpGraph.create(
@@ -104,6 +108,22 @@ def test_what_one_process_hands_on_is_not_sent():
     assert lower_bound(problem).kind != "traffic"
     devices = np.array([1, *[1, 2] * (OPS // 2), 1])
     assert Simulator(problem).run(devices).nanoseconds < 1.1 * (402 / 2)
+
+
+@pytest.mark.parametrize("lacking", ["fork", "join"])
+def test_a_hub_that_only_sends_or_only_receives_has_one_channel_for_that(lacking):
+    """A GPU's copy engine takes in what two other devices send, one tensor after the other."""
+    bound = lower_bound(fan(**{lacking: False}))
+    # The operation that is no hub, of 1 ns, is elsewhere.
+    assert (bound.kind, bound.seconds) == ("traffic", pytest.approx(math.ceil(401 / 1.1) * 1e-9))
+
+
+def test_lanes_share_the_work_and_not_the_channels():
+    problem = fan(lanes=2)
+    bound = lower_bound(problem).seconds
+    assert bound == pytest.approx(math.ceil(402 / (2 + 400 / (OPS * 100))) * 1e-9)
+    alone = Simulator(problem).run(np.ones(OPS + 2, np.int32)).step_time
+    assert bound <= alone == pytest.approx((1 + 400 / 2 + 1) * 1e-9)
 
 
 def test_what_is_handed_on_takes_no_time_of_a_channel():

@@ -179,6 +179,44 @@ def test_a_wrong_claim_is_an_error(tmp_path, monkeypatch, change):
         ask("dp", Question(workload, "throughput"))
 
 
+@pytest.mark.parametrize(
+    ("device", "claimed", "memory", "message"),
+    [
+        ([0, 1, 0], {"contiguous": True}, 9, "claims a contiguous split; it is not"),
+        ([0, 0, 0], {"objective": 3.0}, 2, r"accelerators \(0,\) are out of memory"),
+        ([0, 0, 0], {"contiguous": True}, 2, r"accelerators \(0,\) are out of memory"),
+    ],
+)
+def test_a_claim_that_the_split_does_not_keep_is_an_error(
+    tmp_path, monkeypatch, device, claimed, memory, message
+):
+    nodes = [node(i, size=1) for i in range(3)]
+    chain = document(nodes, [edge(0, 1), edge(1, 2)], memory=memory)
+    claim = Claim(Split.of(np.array(device)), "feasible", **claimed)
+    monkeypatch.setattr(dp, "solve", lambda _: claim)
+    with pytest.raises(WrongClaim, match=message):
+        ask("dp", Question(load(tmp_path, chain), "throughput"))
+
+
+def test_an_answer_without_a_claim_is_scored_bound_and_checked_all_the_same(tmp_path, monkeypatch):
+    """Three nodes of 1 ms, 10 on the CPU, in a row; two outputs of 0.5 ms."""
+    nodes = [node(i, size=1) for i in range(3)]
+    chain = document(nodes, [edge(0, 1), edge(1, 2)], memory=2)
+    question = Question(load(tmp_path, chain), "throughput")
+    monkeypatch.setattr(dp, "solve", lambda _: Claim(Split.of(np.zeros(3)), "feasible"))
+    answer = ask("dp", question)
+    assert (answer.status, answer.objective, answer.contiguous) == ("oom", 3.0, True)
+    # A share f of 3 ms leaves each of two accelerators for the CPU: (3 - f) / 2 = 10 f.
+    assert answer.bound == pytest.approx(10 / 7)
+    assert answer.gap == pytest.approx((3 - 10 / 7) / 3)
+    monkeypatch.setattr(
+        dp, "solve", lambda _: Claim(Split.of(np.array([0, 1, 0])), "feasible", bound=2.0)
+    )
+    answer = ask("dp", question)
+    assert (answer.status, answer.objective, answer.bound) == ("feasible", 4 - 1.0, 2.0)
+    assert not answer.contiguous
+
+
 def test_an_orphan_of_the_backward_pass_is_part_of_the_line(tmp_path):
     nodes = [node(i, colorClass=i) for i in range(3)]
     nodes += [node(10 + i, isBackwardNode=True) for i in range(3)]
@@ -228,6 +266,44 @@ def test_greedy_parts_what_a_cpu_takes(tmp_path):
 def test_the_largest_block_is_a_bound(tmp_path):
     whole = document([node(0, 100, 10), node(1, 100, 0)], [], accelerators=2, cpus=2)
     assert lower_bound(load(tmp_path, whole), "throughput") == 10.0
+
+
+@pytest.mark.parametrize(
+    ("nodes", "accelerators", "cpus", "least"),
+    [
+        # The CPU takes the first node, and as much of the others as makes both end at once.
+        ([(4, 4), (40, 4), (40, 4)], 1, 1, 4 + 40 / 11),
+        # What no accelerator runs stays on a CPU.
+        ([(30, None), (10, 4), (10, 4)], 2, 1, 30.0),
+        ([(30, None), (30, None), (44, 11)] + [(44, 11)] * 5, 1, 4, 15 + 51 / 2),
+        ([(8, 9), (8, 1), (8, 2)], 3, 0, 9.0),
+        ([(8, 3), (8, 2), (8, 2)], 2, 0, 3.5),
+        ([(8, 1), (5, 1), (8, 1)], 0, 2, 10.5),
+    ],
+)
+def test_the_load_bound_shares_out_what_may_be_shared(tmp_path, nodes, accelerators, cpus, least):
+    made = [
+        node(i, cpu, fast or 0, supportedOnFpga=fast is not None)
+        for i, (cpu, fast) in enumerate(nodes)
+    ]
+    workload = load(tmp_path, document(made, [], accelerators, cpus))
+    assert lower_bound(workload, "throughput") == pytest.approx(least)
+
+
+def test_the_latency_bound_is_the_longest_path_of_the_fastest(tmp_path):
+    """Each node where it is fastest: 2 -> 5 -> 1 or 4 on the way, and 7 alone."""
+    times = [(2, 9), (9, 5), (3, 4), (1, 6), (7, 8)]
+    nodes = [node(i, *pair) for i, pair in enumerate(times)]
+    ends = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    workload = load(tmp_path, document(nodes, [edge(*pair) for pair in ends]))
+    assert lower_bound(workload, "latency") == 2 + 5 + 1
+
+
+@SLOW
+@given(documents(most=5), st.sampled_from(["throughput", "latency"]))
+def test_no_split_is_below_the_bound(data, objective):
+    workload = read(data)
+    assert lower_bound(workload, objective) <= brute(workload, objective, False) * (1 + 1e-9)
 
 
 def test_greedy_takes_the_block_that_ends_nearest_to_the_share(tmp_path):

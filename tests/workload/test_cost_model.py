@@ -43,6 +43,8 @@ def test_loads_are_those_of_the_paper(diamond, device, loads):
 def test_a_full_accelerator_is_named(diamond):
     assert score(diamond, Split.of(np.array([0, 1, 1, 1])), "throughput").oom == (1,)
     assert score(diamond, Split.of(np.array([0, 0, 0, 1])), "throughput").oom == ()
+    # A CPU has room for all.
+    assert score(diamond, Split.of(np.array([CPU] * 4)), "throughput").oom == ()
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,63 @@ def test_calls_that_wait_for_each_other_are_cut(diamond):
     first, second = 1 + 4 + 0.5 + 0.125, 0.5 + 2 + 0.25
     third = 0.25 + 0.125 + 8
     assert score(diamond, cut, "latency").objective == pytest.approx(first + second + third)
+
+
+# Two forward nodes, then three backward ones: 1, 2, 4, 8, 16 on accelerators.
+TRAINING = document(
+    [node(i, 10.0 * 2**i, 2.0**i, isBackwardNode=i > 1) for i in range(5)],
+    [*[edge(i, i + 1, 2.0 ** (i - 4)) for i in range(4)], edge(0, 3, 2.0**-4)],
+)
+
+
+@pytest.mark.parametrize(
+    ("device", "stage", "milliseconds"),
+    [
+        # What the forward call made stays for the backward one.
+        ([0] * 5, [0, 0, 1, 1, 1], 31),
+        # Between two backward calls it moves out and in again.
+        ([0] * 5, [0, 0, 1, 2, 2], (1 + 2) + (4 + 0.25) + (0.25 + 8 + 16)),
+        # And between two forward calls.
+        ([0] * 5, [0, 1, 2, 2, 2], (1 + 0.0625) + (0.0625 + 2) + (4 + 8 + 16)),
+        # It stays for the accelerator that made it, and moves to the other.
+        (
+            [0, 0, 1, 0, 0],
+            [0, 0, 1, 1, 1],
+            (1 + 2 + 0.125) + (0.125 + 4 + 0.25) + (0.25 + 8 + 16),
+        ),
+    ],
+)
+def test_what_the_forward_pass_made_stays_for_the_backward_pass(
+    tmp_path, device, stage, milliseconds
+):
+    split = Split(np.array(device), np.array(stage))
+    found = score(load(tmp_path, TRAINING), split, "latency")
+    assert found.objective == pytest.approx(milliseconds)
+
+
+def test_calls_that_are_given_stay_and_one_a_pass_is_tried_before_more(tmp_path):
+    workload = load(tmp_path, TRAINING)
+    whole = calls(workload, Split.of(np.zeros(5)))
+    assert whole.stage.tolist() == [0, 0, 1, 1, 1]
+    given = Split(np.zeros(5, np.int64), np.array([0, 1, 2, 2, 3]))
+    assert calls(workload, given).stage.tolist() == [0, 1, 2, 2, 3]
+
+
+def test_calls_are_cut_by_the_devices_on_the_longest_way(tmp_path):
+    """Not by CPUs, which have no calls and wait for none of each other's nodes."""
+    ends = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
+    nodes = [node(i) for i in range(5)]
+    workload = load(tmp_path, document(nodes, [edge(*pair) for pair in ends], cpus=2))
+    split = calls(workload, Split.of(np.array([0, 2, 3, 0, 0])))
+    assert split.stage.tolist() == [0, 1, 1, 2, 2]
+
+
+def test_the_backward_pass_may_run_against_the_line(tmp_path):
+    nodes = [node(0), node(1), *[node(i, isBackwardNode=True) for i in (2, 3)]]
+    ends = [(0, 1), (1, 2), (2, 3)]
+    workload = load(tmp_path, document(nodes, [edge(*pair) for pair in ends]))
+    assert contiguous(workload, Split.of(np.array([0, 1, 1, 0])))
+    assert contiguous(workload, Split.of(np.array([0, 1, 0, 1])))
 
 
 def test_contiguous_means_a_line_of_devices(diamond):
