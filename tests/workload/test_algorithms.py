@@ -215,6 +215,12 @@ def test_an_answer_without_a_claim_is_scored_bound_and_checked_all_the_same(tmp_
     answer = ask("dp", question)
     assert (answer.status, answer.objective, answer.bound) == ("feasible", 4 - 1.0, 2.0)
     assert not answer.contiguous
+    # What a solver proves is no more than its answer, but for rounding.
+    split = Split.of(np.array([0, 1, 1]))
+    claim = Claim(split, "optimal", 2.5, 2.5 * (1 + 1e-9))
+    monkeypatch.setattr(dp, "solve", lambda _: claim)
+    answer = ask("dp", question)
+    assert (answer.objective, answer.bound, answer.gap) == (2.5, 2.5, 0)
 
 
 def test_an_orphan_of_the_backward_pass_is_part_of_the_line(tmp_path):

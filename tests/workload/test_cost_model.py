@@ -105,6 +105,13 @@ def test_what_the_forward_pass_made_stays_for_the_backward_pass(
     assert found.objective == pytest.approx(milliseconds)
 
 
+def test_an_accelerator_makes_one_call_after_the_other(tmp_path):
+    workload = load(tmp_path, document([node(0, 9, 3), node(1, 9, 4), node(2, 9, 5)], []))
+    for device, milliseconds in (([0, 0, 0], 3 + 4 + 5), ([0, 1, 0], 3 + 5), ([2, 1, 0], 9)):
+        split = Split(np.array(device), np.arange(3))
+        assert score(workload, split, "latency").objective == milliseconds
+
+
 def test_calls_that_are_given_stay_and_one_a_pass_is_tried_before_more(tmp_path):
     workload = load(tmp_path, TRAINING)
     whole = calls(workload, Split.of(np.zeros(5)))
