@@ -280,7 +280,7 @@ def test_the_largest_block_is_a_bound(tmp_path):
         # The CPU takes the first node, and as much of the others as makes both end at once.
         ([(4, 4), (40, 4), (40, 4)], 1, 1, 4 + 40 / 11),
         # What no accelerator runs stays on a CPU.
-        ([(30, None), (10, 4), (10, 4)], 2, 1, 30.0),
+        ([(30, None)] * 3 + [(10, 4)], 1, 1, 90.0),
         ([(30, None), (30, None), (44, 11)] + [(44, 11)] * 5, 1, 4, 15 + 51 / 2),
         ([(8, 9), (8, 1), (8, 2)], 3, 0, 9.0),
         ([(8, 3), (8, 2), (8, 2)], 2, 0, 3.5),
@@ -296,9 +296,10 @@ def test_the_load_bound_shares_out_what_may_be_shared(tmp_path, nodes, accelerat
     assert lower_bound(workload, "throughput") == pytest.approx(least)
 
 
-def test_the_latency_bound_is_the_longest_path_of_the_fastest(tmp_path):
-    """Each node where it is fastest: 2 -> 5 -> 1 or 4 on the way, and 7 alone."""
-    times = [(2, 9), (9, 5), (3, 4), (1, 6), (7, 8)]
+@pytest.mark.parametrize("branches", [[(9, 5), (3, 4)], [(3, 4), (9, 5)]])
+def test_the_latency_bound_is_the_longest_path_of_the_fastest(tmp_path, branches):
+    """Each node where it is fastest: 2, then 5 or 3, then 1; and 7 alone."""
+    times = [(2, 9), *branches, (1, 6), (7, 8)]
     nodes = [node(i, *pair) for i, pair in enumerate(times)]
     ends = [(0, 1), (0, 2), (1, 3), (2, 3)]
     workload = load(tmp_path, document(nodes, [edge(*pair) for pair in ends]))

@@ -129,6 +129,13 @@ def test_calls_are_cut_by_the_devices_on_the_longest_way(tmp_path):
     assert split.stage.tolist() == [0, 1, 1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("device", "stage"), [([0, 1, 0, 0], [0, 1, 0, 2]), ([0, 0, 1, 0], [0, 0, 1, 2])]
+)
+def test_where_ways_meet_the_one_with_most_changes_counts(diamond, device, stage):
+    assert calls(diamond, Split.of(np.array(device))).stage.tolist() == stage
+
+
 def test_the_backward_pass_may_run_against_the_line(tmp_path):
     nodes = [node(0), node(1), *[node(i, isBackwardNode=True) for i in (2, 3)]]
     ends = [(0, 1), (1, 2), (2, 3)]
