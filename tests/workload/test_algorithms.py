@@ -103,6 +103,20 @@ def test_every_algorithm_gives_a_valid_answer_and_none_beats_brute_force(data, o
         assert answer.status == "oom" or answer.objective >= best * (1 - 1e-6)
 
 
+@SLOW
+@given(documents(most=4), st.sampled_from(["throughput", "latency"]))
+def test_a_program_that_stops_early_proves_no_more_than_the_best_is(data, objective):
+    workload = read(data)
+    asked = Question(workload, objective, gap=0.9)
+    for name, line in (("ip", False), ("ip_contiguous", objective == "throughput")):
+        try:
+            answer = ask(name, replace(asked, calls=1) if objective == "latency" else asked)
+        except Unsupported:
+            continue
+        best = brute(workload, objective, line)
+        assert answer.bound <= best * (1 + 1e-6) <= answer.objective * (1 + 2e-6)
+
+
 def chains(count, length):
     """Parallel chains: (length + 1) ** count ideals."""
     nodes = [node(i, colorClass=i) for i in range(count * length)]
@@ -115,6 +129,15 @@ def test_dp_counts_ideals_and_declines_before_memory_fills(tmp_path):
     with pytest.raises(Unsupported, match="more than 1,000 ideals"):
         ask("dp", Question(workload, "throughput", ideals=1000))
     assert ask("dpl", Question(workload, "throughput")).objective > 0
+
+
+@pytest.mark.parametrize("name", ["dp", "dpl"])
+def test_a_row_of_more_blocks_than_a_word_has_bits_is_cut_in_its_middle(name, tmp_path):
+    workload = load(tmp_path, chains(1, 140) | {"maxCPUs": 0})
+    assert ask(name, Question(workload, "throughput")).objective == 70.5
+    # The same split, which says nothing of latency.
+    answer = ask(name, Question(workload, "latency"))
+    assert (answer.objective, answer.status) == (141, "feasible")
 
 
 def test_dp_handles_17576_ideals_in_seconds(tmp_path):
@@ -260,6 +283,34 @@ def test_a_move_onto_the_busiest_device_may_help(tmp_path):
         workload = load(tmp_path, pair)
         answer = ask("local_search", Question(workload, "throughput", seed=seed))
         assert answer.objective == pytest.approx(11)
+
+
+def test_restarts_find_what_single_moves_from_one_start_may_not(tmp_path):
+    """3 + 3 and 2 + 2 + 2; from 3 + 2 + 2 and 3 + 2 no move of one helps."""
+    nodes = [node(i, 99, fast) for i, fast in enumerate((3, 3, 2, 2, 2))]
+    workload = load(tmp_path, document(nodes, [], accelerators=2, cpus=0))
+    found = {
+        ask("local_search", Question(workload, "throughput", seed=s)).objective for s in range(9)
+    }
+    assert found == {6}
+
+
+@pytest.mark.parametrize(
+    ("times", "sizes", "memory", "objective", "device"),
+    [
+        # The last accelerator takes what is left, however much that is.
+        ((4, 8, 2), (1, 1, 1), 9, "throughput", [0, 1, 1]),
+        ((1, 1, 1), (1, 1, 1), 2, "latency", [0, 0, 1]),
+        ((1, 1, 1, 1), (1, 2, 1, 1), 2, "throughput", [0, 1, 2, 2]),
+    ],
+)
+def test_greedy_fills_one_accelerator_after_the_other(
+    tmp_path, times, sizes, memory, objective, device
+):
+    nodes = [node(i, 99, t, size=s) for i, (t, s) in enumerate(zip(times, sizes, strict=True))]
+    row = document(nodes, [edge(i, i + 1) for i in range(len(times) - 1)], memory=memory)
+    found = greedy.solve(Question(load(tmp_path, row), objective))
+    assert found.split.device.tolist() == device
 
 
 def test_greedy_parts_what_a_cpu_takes(tmp_path):
