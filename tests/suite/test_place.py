@@ -16,6 +16,7 @@ from suite.formats.machine_toml import load_machine
 from suite.search.placer import Search
 from suite.search.registry import make_placer
 from suite.simulator.compiled.judge import Simulator
+from suite.simulator.reference import simulate
 
 
 def test_a_wrong_placer_is_told_before_the_model_is_captured(user_folder, capsys):
@@ -106,6 +107,19 @@ def test_what_a_placer_compiles_is_there_before_its_clock_starts(user_folder, mo
     problem = Problem.create(read_graph(SMOKE_GRAPH), machine)
     placer.place(problem, Search(problem, Simulator(problem)))
     assert COMPILE_TIME.wall == before
+
+
+@pytest.mark.parametrize(("seed", "evaluations"), [(0, 3), (5, 3), (5, 60)])
+def test_a_search_is_that_of_its_seed_and_its_budget(seed, evaluations, capsys):
+    asked = ["place", "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2", "--json"]
+    asked += ["--placer", "best_of_random", "--seed", str(seed), "--evaluations", str(evaluations)]
+    assert main(asked) == 0
+    told = json.loads(capsys.readouterr().out)
+    problem = Problem.create(read_graph(SMOKE_GRAPH), load_machine("k40").with_gpus(2))
+    search = Search(problem, Simulator(problem), seed, evaluations)
+    placement = make_placer("best_of_random", {}).place(problem, search)
+    assert told["evaluations"] == search.evaluations == evaluations
+    assert told["step_time"] == simulate(problem, placement.devices).step_time
 
 
 def test_nothing_but_json_reaches_standard_output(tmp_path):
