@@ -11,8 +11,12 @@ from small_steps import chain
 
 from suite.cli import main
 from suite.core.errors import InputError
+from suite.core.problem import Problem
 from suite.execution.contest import contest
 from suite.execution.measurement import Backend, Measurement, Step, Timing
+from suite.formats.interchange import read_graph, read_placement
+from suite.formats.machine_toml import load_machine
+from suite.simulator.reference import simulate
 
 QUICK = Timing(steps=4, discarded=1, traced=0, timeout=120)
 STEP = Step("none.pb", ("a",))
@@ -143,6 +147,11 @@ def test_a_search_returns_what_is_fastest_for_real(tmp_path):
     assert top["answers"][0]["score"] < top["answers"][1]["score"]
     assert max(found["judge"]["step_times"]) == found["judge"]["seconds"]
     assert min(times) > 0
+    # What is told and kept is the answer that was fastest for real.
+    machine = load_machine(str(tmp_path / "cache/machines/pair.toml"))
+    problem = Problem.create(read_graph(tmp_path / "layers.npz"), machine)
+    kept = read_placement(tmp_path / "p.json", problem)
+    assert found["step_time"] == simulate(problem, kept.devices).step_time
 
 
 def test_a_search_is_kept_whatever_happens_to_the_runs_of_its_answers(tmp_path, monkeypatch):
