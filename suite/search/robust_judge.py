@@ -23,7 +23,8 @@ from suite.simulator.semantics import PLACEBENCH, Semantics
 class RobustJudge:
     """Judges placements of one problem (a :class:`suite.core.scores.ImpatientJudge`).
 
-    Out of memory is what is so on any of the machines; the peak is the highest of all.
+    Out of memory is what is so on any of the machines; the peak is the highest of all, or of those
+    that were counted where there was a deadline (``Scores.peak_memory``).
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class RobustJudge:
         rows, n_devices = len(devices), self.simulators[0].problem.machine.n_devices
         worst = self.settings.score == "worst"
         total, oom = np.zeros(rows), np.zeros(rows, np.bool_)
-        peaks = np.zeros((rows, n_devices), np.int64)
+        # Where a deadline is met and all fits, a simulator may leave them unknown.
+        peaks = np.full((rows, n_devices), -1, np.int64)
         left = np.arange(rows)
         for simulator in self.simulators:
             if not len(left):

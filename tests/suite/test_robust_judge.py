@@ -120,7 +120,8 @@ def test_a_score_is_that_of_independent_simulations(score, over):
     assert kept[:9].all()
     assert 50 < kept.sum() < len(kept) - 50
     np.testing.assert_array_equal(within.step_time, np.where(kept, scores.step_time, np.inf))
-    np.testing.assert_array_equal(within.peak_memory[kept], scores.peak_memory[kept])
+    # All fits everywhere: nobody counted.
+    assert (within.peak_memory == -1).all()
 
 
 def test_memory_is_that_of_the_worst_machine():
@@ -130,9 +131,15 @@ def test_memory_is_that_of_the_worst_machine():
     spread = Spread.uniform(problem, 0.5)
     _, oom, peaks = alone(problem, spread, devices)
     assert (oom.any(axis=0) != oom.all(axis=0)).any(), "on some machines, not on others"
-    scores = RobustJudge(problem, spread, Judging("mean", MACHINES))(devices)
+    judge = RobustJudge(problem, spread, Judging("mean", MACHINES))
+    scores = judge(devices)
     np.testing.assert_array_equal(scores.oom, oom.any(axis=0))
     np.testing.assert_array_equal(scores.peak_memory, peaks.max(axis=0))
+    # With a deadline, what is missing is the same, whoever is not counted because all fits there.
+    within = judge.within(devices, np.full(len(devices), 1e3))
+    np.testing.assert_array_equal(within.oom, scores.oom)
+    missing = problem.machine.missing_memory
+    np.testing.assert_array_equal(missing(within.peak_memory), missing(scores.peak_memory))
 
 
 def test_a_search_by_it_finds_what_is_best_on_all_machines():
