@@ -26,7 +26,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from simulator import MACHINE, TASKS, commit, random_classes
+from simulator import MACHINE, TASKS, commit, random_classes, size_of
 
 from baselines.annealing import Annealing
 from suite.bench.load_problem import make_problem
@@ -190,8 +190,7 @@ def measured(name: str, checkout: Path, rounds: int) -> list[Cell]:
         for kind in KINDS:
             row = placement(kind, problem)
             same = by_their_rules.batch(row[None], threads=1).step_time[0]
-            size = problem.graph.n_ops + len(problem.graph.consumers)
-            cell = Cell(name, kind, size, abs(placeto(row) / same - 1))
+            cell = Cell(name, kind, size_of(problem), abs(placeto(row) / same - 1))
             batch = np.repeat(row[None], BATCH, axis=0)
             here.batch(batch, threads=cores)
             in_processes([row] * cores)

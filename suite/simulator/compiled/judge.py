@@ -122,8 +122,9 @@ class Simulator:
             fits = ~self._full(peaks)
             unsure = ~fits & (ends >= 0)
             peaks[fits] = -1
-            counted = self._simulated(self._kernels, rows[unsure], endless[unsure], workers)
-            peaks[unsure] = counted[1]
+            if unsure.any():
+                counted = self._simulated(self._kernels, rows[unsure], endless[unsure], workers)
+                peaks[unsure] = counted[1]
         return self._scores(ends, peaks)
 
     def _simulated(
