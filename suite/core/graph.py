@@ -169,14 +169,14 @@ class OpGraph:
         return np.flatnonzero(~self.gpu_kernel)
 
     @cached_property
-    def leader_of(self) -> NDArray[np.int32]:
-        """int32[ops]: the first operation of each operation's class."""
-        return np.asarray(self.leaders[self.colocation], np.int32)
-
-    @cached_property
     def followers(self) -> NDArray[np.int64]:
         """int64[followers]: the operations that are not the first of their class."""
-        return np.flatnonzero(self.leader_of != np.arange(self.n_ops))
+        return np.flatnonzero(self.leaders[self.colocation] != np.arange(self.n_ops))
+
+    @cached_property
+    def followed(self) -> NDArray[np.int64]:
+        """int64[followers]: the first operation of each follower's class."""
+        return np.asarray(self.leaders[self.colocation[self.followers]], np.int64)
 
     @cached_property
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -82,18 +82,20 @@ def check_devices(problem: Problem, devices: Ints) -> None:
             f"operation {graph.op_names[op]!r} is on device {devices[op]}, but {machine.name} has"
             f" devices 0..{machine.n_devices - 1}"
         )
-    is_gpu = np.zeros(machine.n_devices, np.bool_)
-    is_gpu[list(machine.gpus)] = True
-    for at in np.flatnonzero(is_gpu[devices[graph.cpu_only]])[:1]:
-        op = int(graph.cpu_only[at])
-        raise InputError(
-            f"operation {graph.op_names[op]!r} ({graph.op_types[op]}) has no GPU kernel but is on"
-            f" {machine.devices[devices[op]].name}; put it on a CPU"
-        )
+    if len(graph.cpu_only):
+        is_gpu = np.zeros(machine.n_devices, np.bool_)
+        is_gpu[list(machine.gpus)] = True
+        for at in np.flatnonzero(is_gpu[devices[graph.cpu_only]])[:1]:
+            op = int(graph.cpu_only[at])
+            raise InputError(
+                f"operation {graph.op_names[op]!r} ({graph.op_types[op]}) has no GPU kernel but is"
+                f" on {machine.devices[devices[op]].name}; put it on a CPU"
+            )
     # A search asks this of every placement, and most operations are a class of their own.
-    follower = graph.followers
-    for at in np.flatnonzero(devices[follower] != devices[graph.leader_of[follower]])[:1]:
-        op, leader = follower[at], graph.leader_of[follower[at]]
+    apart = devices.take(graph.followers) != devices.take(graph.followed)
+    if apart.any():
+        at = int(np.argmax(apart))
+        op, leader = graph.followers[at], graph.followed[at]
         raise InputError(
             f"operations {graph.op_names[leader]!r} and {graph.op_names[op]!r} must share a device"
             f" but are on {machine.devices[devices[leader]].name} and"
