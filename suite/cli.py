@@ -83,17 +83,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run placebench; return the exit code. ``--help`` and wrong arguments leave at once."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     _mend_streams()
-    arguments = parser().parse_args(argv)
-    warn_on_one_line()
+    command = ""
     try:
+        try:
+            arguments = parser().parse_args(argv)
+        finally:
+            sys.stdout.flush()  # --help and --version leave from within
+        command = arguments.command
+        warn_on_one_line()
         check_written(arguments)
-        code: int = importlib.import_module(f"suite.commands.{arguments.command}").run(arguments)
+        code: int = importlib.import_module(f"suite.commands.{command}").run(arguments)
         sys.stdout.flush()
         return code
     except (InputError, Unsupported, BudgetExhausted) as error:
         return _say(f"error: {error}", 2)
     except KeyboardInterrupt:
-        kept = "; finished cells are kept" * (arguments.command in KEEPING)
+        kept = "; finished cells are kept" * (command in KEEPING)
         return _say(f"interrupted{kept}", 130)
     except BrokenPipeError:
         _print_nowhere()

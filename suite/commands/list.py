@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
+from functools import partial
 
 from suite.commands._common import Subparsers, command
+from suite.core.errors import InputError
 
 EXAMPLES = """  placebench list
   placebench list machines
@@ -28,70 +31,94 @@ def add(parsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line per entry."""
+    """Print one line per entry; what cannot be used is said, and keeps nobody from the rest."""
+    wrong: list[InputError] = []
     for kind in [arguments.kind] if arguments.kind else KINDS:
-        for name, about in KINDS[kind]():
-            print(f"{kind.removesuffix('s'):8} {name:16} {about}".rstrip())
-    return 0
+        names_of, about = KINDS[kind]
+        try:
+            names = list(names_of())
+        except InputError as error:
+            wrong.append(error)
+            continue
+        for name in names:
+            try:
+                line = f"{kind.removesuffix('s'):8} {name:16} {about(name)}"
+            except InputError as error:
+                wrong.append(error)
+                continue
+            print(line.rstrip())
+    sys.stdout.flush()
+    for fault in wrong:
+        print(f"placebench: error: {fault}".replace("\n", "\\n"), file=sys.stderr)
+    return 2 if wrong else 0
 
 
-def _placers() -> Iterator[tuple[str, str]]:
+def _placers() -> Iterable[str]:
+    from suite.search.registry import placers
+
+    return placers()
+
+
+def _about_placer(name: str) -> str:
     from suite.bench.fingerprint import default_of
-    from suite.search.registry import placer_class, placers
+    from suite.search.registry import placer_class
 
-    for name in placers():
-        cls = placer_class(name)
-        summary = next(iter((inspect.getdoc(cls) or "").splitlines()), "")
-        given = [(f.name, default_of(f)) for f in fields(cls) if f.init]
-        parameters = ", ".join(n if value is MISSING else f"{n}={value!r}" for n, value in given)
-        yield name, f"{summary} [{parameters}]" if parameters else summary
-
-
-def _tasks() -> Iterator[tuple[str, str]]:
-    from suite.search.registry import task, tasks
-
-    for name in tasks():
-        model = task(name)
-        gpus = f"{model.gpus} GPU{'s' * (model.gpus != 1)}"
-        yield name, f"{type(model).__name__}, {gpus}"
+    cls = placer_class(name)
+    summary = next(iter((inspect.getdoc(cls) or "").splitlines()), "")
+    given = [(f.name, default_of(f)) for f in fields(cls) if f.init]
+    parameters = ", ".join(n if value is MISSING else f"{n}={value!r}" for n, value in given)
+    return f"{summary} [{parameters}]" if parameters else summary
 
 
-def _machines() -> Iterator[tuple[str, str]]:
-    from suite.formats.machine_toml import known_machines, load_machine, machine_origin
+def _tasks() -> Iterable[str]:
+    from suite.search.registry import tasks
 
-    for name in known_machines():
-        machine = load_machine(name)
-        origin = "; ".join(f"{part}: {words}" for part, words in machine_origin(name).items())
-        yield (
-            name,
-            f"{len(machine.cpus)} CPU, {len(machine.gpus)} GPU; {origin or 'origin unknown'}",
-        )
+    return tasks()
 
 
-def _grids() -> Iterator[tuple[str, str]]:
+def _about_task(name: str) -> str:
+    from suite.search.registry import task
+
+    model = task(name)
+    return f"{type(model).__name__}, {model.gpus} GPU{'s' * (model.gpus != 1)}"
+
+
+def _machines() -> Iterable[str]:
+    from suite.formats.machine_toml import known_machines
+
+    return known_machines()
+
+
+def _about_machine(name: str) -> str:
+    from suite.formats.machine_toml import load_machine, machine_origin
+
+    machine = load_machine(name)
+    origin = "; ".join(f"{part}: {words}" for part, words in machine_origin(name).items())
+    return f"{len(machine.cpus)} CPU, {len(machine.gpus)} GPU; {origin or 'origin unknown'}"
+
+
+def _grids() -> Iterable[str]:
     from suite.bench.grid import known_grids
 
-    return ((name, "") for name in known_grids())
+    return known_grids()
 
 
-def _tables() -> Iterator[tuple[str, str]]:
+def _files(package: str) -> Iterable[str]:
     from suite.search.registry import modules
 
-    return ((name, "") for name in modules("suite.report.tables"))
+    return modules(package)
 
 
-def _plots() -> Iterator[tuple[str, str]]:
-    from suite.search.registry import modules
-
-    return ((name, "") for name in modules("suite.report.plots"))
+def _nothing(name: str) -> str:
+    return ""
 
 
-KINDS = {
-    "placers": _placers,
-    "tasks": _tasks,
-    "machines": _machines,
-    "grids": _grids,
-    "tables": _tables,
-    "plots": _plots,
+KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], str]]] = {
+    "placers": (_placers, _about_placer),
+    "tasks": (_tasks, _about_task),
+    "machines": (_machines, _about_machine),
+    "grids": (_grids, _nothing),
+    "tables": (partial(_files, "suite.report.tables"), _nothing),
+    "plots": (partial(_files, "suite.report.plots"), _nothing),
 }
-"""What there is, and names with a word about each."""
+"""What there is: names, and a word about each."""

@@ -427,10 +427,11 @@ def test_a_reader_that_leaves_is_no_error():
         assert process.wait(60) == 141
 
 
-def test_a_full_disk_behind_what_is_printed_is_one_line():
+@pytest.mark.parametrize("command", [("list", "machines"), ("--version",)])
+def test_a_full_disk_behind_what_is_printed_is_one_line(command):
     with Path("/dev/full").open("w") as full:
         streams = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
-        ended = placebench("list", "machines", **streams)
+        ended = placebench(*command, **streams)
     assert ended.returncode == 2
     assert ended.stderr == (
         "placebench: error: cannot write what is printed: No space left on device; make room\n"

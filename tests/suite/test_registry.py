@@ -117,6 +117,27 @@ def test_a_placer_is_listed_whatever_its_words_and_fields(more_placers, capsys):
     assert line.split() == ["placer", "mine", "[k,", "m=2]"]
 
 
+def test_a_file_that_fails_keeps_nobody_from_the_list_of_the_others(
+    more_placers, tmp_path_factory, request, capsys
+):
+    more_placers("k: int = made")
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "odd.py").write_text("TASKS = made\n")
+    models.__path__.append(str(folder))
+    request.addfinalizer(lambda: models.__path__.remove(str(folder)))
+    for found in (tasks, task_sources):
+        found.cache_clear()
+    assert main(["list"]) == 2
+    told = capsys.readouterr()
+    assert [line.split(": ")[2] for line in told.err.splitlines()] == [
+        "placer mine",
+        "cannot import models.odd",
+    ]
+    listed = {tuple(line.split()[:2]) for line in told.out.splitlines()}
+    assert {("placer", "hdp"), ("machine", "k40"), ("plot", "quality_time")} <= listed
+    assert len([kind for kind, _ in listed if kind == "placer"]) == len(placers()) - 1
+
+
 def test_a_tasks_name_is_a_folders(more_models):
     text = "from models.nmt import TASKS as known\nTASKS = {'a/b': known['nmt_2']}\n"
     (more_models / "slash.py").write_text(text)
