@@ -41,6 +41,7 @@ def add(parsers: Subparsers) -> None:
     add_problem_arguments(parser)
     parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")
     add_placer_arguments(parser, "in place of --placement")
+    parser.set_defaults(seed=None)  # so that a seed is told from none
     parser.add_argument(
         "--policy",
         help="order of ready operations: fifo, priority, stack (default: the machine's)",
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("give one of --placement FILE and --placer NAME")
     if arguments.placement is not None:
         why = "is for a placer; leave it out, or give --placer NAME"
-        refuse(arguments, ("set", "evaluations", "seconds"), why)
+        refuse(arguments, ("set", "seed", "evaluations", "seconds"), why)
     from suite.core.compile_time import COMPILE_TIME, FIRST_USE
     from suite.formats.json_file import write_json
     from suite.simulator.judges import own_semantics
@@ -101,5 +102,5 @@ def _placement(
         return read_placement(arguments.placement, problem)
     judge = make_simulator(problem, semantics)
     budget = arguments.evaluations, arguments.seconds
-    search = Search(problem, judge, arguments.seed, *budget)
+    search = Search(problem, judge, arguments.seed or 0, *budget)
     return ask(placer, problem, search)

@@ -330,6 +330,7 @@ def assert_refused(arguments, words, capsys):
         ),
         ("simulate g.json --placement p.json --set k=3", "--set is for a placer; leave it out"),
         ("simulate g.json --placement p.json --seconds 3", "--seconds is for a placer; leave"),
+        ("simulate g.json --placement p.json --seed 0", "--seed is for a placer; leave it out"),
         ("graph g.json --machine nope", "--machine goes with --workload FILE; add it"),
         ("graph g.json --inference", "--inference goes with --workload FILE; add it"),
         (
