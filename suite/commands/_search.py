@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from suite.commands._answers import measured_step
@@ -129,15 +130,21 @@ def _answer(
     from suite.search.placer import Search
     from suite.search.progress_log import Journal, most_steps
 
-    if arguments.tensorboard:
-        arguments.tensorboard.mkdir(parents=True, exist_ok=True)
+    board: Path | None = arguments.tensorboard
+    if board is not None:
+        board.mkdir(parents=True, exist_ok=True)
+    before = set(board.iterdir()) if board is not None else set()
     budget = arguments.evaluations, arguments.seconds
     search = Search(problem, judge, arguments.seed, *budget)
     with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
         told = partial(display.searching, arguments.placer)
         steps = most_steps(placer)
-        search.journal = Journal(board=arguments.tensorboard, listener=told, steps=steps)
+        search.journal = Journal(board=board, listener=told, steps=steps)
         try:
-            return attempt(problem, simulator, placer, search)
+            answer = attempt(problem, simulator, placer, search)
         finally:
             search.journal.close()
+    if board is not None and answer.evaluations and set(board.iterdir()) == before:
+        told_nothing = f"{arguments.placer} logs no steps, so that --tensorboard wrote nothing"
+        print(f"placebench: {told_nothing}", file=sys.stderr)
+    return answer

@@ -88,6 +88,17 @@ def test_options_of_searches_are_told_where_a_placer_searches_nothing(user_folde
     assert "did nothing" not in capsys.readouterr().err
 
 
+def test_a_search_that_logs_no_steps_says_that_tensorboard_has_none(user_folder, capsys):
+    (user_folder / "g.json").write_text(json.dumps(GRAPH))
+    given = ["place", "g.json", "--machine", "k40", "--evaluations", "9", "--tensorboard", "board"]
+    assert main([*given, "--placer", "best_of_random"]) == 0
+    told = "placebench: best_of_random logs no steps, so that --tensorboard wrote nothing"
+    assert told in capsys.readouterr().err.splitlines()
+    assert main([*given, "--placer", "post", "--set", "samples=2"]) == 0
+    assert "--tensorboard" not in capsys.readouterr().err
+    assert len(list((user_folder / "board").iterdir())) == 1
+
+
 def test_the_fastest_is_marked_where_a_placer_was_named_too(user_folder, capsys):
     (user_folder / "g.json").write_text(json.dumps(GRAPH))
     (user_folder / "m.toml").write_text(MACHINE)
