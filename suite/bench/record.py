@@ -41,8 +41,15 @@ def check_results(results: Path) -> None:
 
 
 def records_below(results: Path) -> list[Path]:
-    """The record given, or all those somewhere below a folder, sorted."""
-    return [results] if results.is_file() else sorted(results.rglob("seed*.json"))
+    """The record given, or all those somewhere below a folder, sorted.
+
+    Where results are laid out as bench does, a folder may be a link to one on another disk.
+    """
+    if results.is_file():
+        return [results]
+    patterns = ["/".join(RECORDS.split("/")[level:]) for level in range(RECORDS.count("/"))]
+    linked = (path for pattern in patterns for path in results.glob(pattern))
+    return sorted({*results.rglob("seed*.json"), *linked})
 
 
 def read_record(path: Path) -> Record:

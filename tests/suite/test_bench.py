@@ -165,3 +165,13 @@ def test_verify_finds_what_was_tampered_with(tmp_path):
     assert "3 records checked, 3 differ" in checked.stdout
     os.truncate(faster, 100)
     assert placebench("verify", faster).stdout.startswith(f"{faster} is not whole JSON")
+
+
+def test_verify_goes_where_a_grids_folder_is_a_link(tmp_path):
+    results, elsewhere = tmp_path / "results", tmp_path / "disk" / "smoke"
+    placebench("bench", "smoke", "--output", results, "--only", "random")
+    elsewhere.parent.mkdir()
+    (results / "smoke").rename(elsewhere)
+    (results / "smoke").symlink_to(elsewhere)
+    for folder in (results, results / "smoke", tmp_path / "disk"):
+        assert placebench("verify", folder).stdout == "3 records checked, 0 differ\n"
