@@ -118,6 +118,24 @@ def test_a_hub_that_only_sends_or_only_receives_has_one_channel_for_that(lacking
     assert (bound.kind, bound.seconds) == ("traffic", pytest.approx(math.ceil(401 / 1.1) * 1e-9))
 
 
+@pytest.mark.parametrize(("way", "least"), [("send", 6), ("receive", 4)])
+def test_channels_out_share_what_leaves_and_channels_in_what_arrives(way, least):
+    """One tensor of 12 ns from one device to another: over 2 channels outwards, 3 inwards."""
+    one = np.array([0])
+    traffic = Traffic(
+        classes=np.arange(2),
+        work=np.zeros((2, 1)),
+        **{"tensor": one, "maker": one, "reader": one + 1},
+        **{"leaving": np.full((1, 1), 12.0), "reaching": np.full((1, 1), 12.0)},
+        **{"lanes": one + 1, "outlets": one + 2, "inlets": one + 3},
+    )
+    free, leaves, arrives = np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    send, receive = (leaves, free) if way == "send" else (free, arrives)
+    prices = Prices(free, send, receive, sent=12 * send[None], got=12 * receive[None])
+    places = [Place(0, 1), Place(0, 1)]
+    assert traffic.proven(places, {0: 0, 1: 1}, prices) == least
+
+
 def test_lanes_share_the_work_and_not_the_channels():
     problem = fan(lanes=2)
     bound = lower_bound(problem).seconds
