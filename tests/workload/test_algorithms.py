@@ -191,6 +191,18 @@ def test_scotch_splits_evenly(tmp_path):
     assert answer.objective == pytest.approx(6)
 
 
+def test_scotch_balances_times_of_accelerators(tmp_path):
+    """3 ms against three of 1 ms; on the CPU it is the last that takes as long as all others."""
+    nodes = [node(i, cpu, fast) for i, (cpu, fast) in enumerate([(1, 3), (1, 1), (1, 1), (3, 1)])]
+    workload = load(tmp_path, document(nodes, []))
+    assert ask("scotch", Question(workload, "throughput")).objective == 3
+
+
+def test_scotch_needs_no_cpu_where_accelerators_run_all(tmp_path):
+    workload = load(tmp_path, document([node(0), node(1)], [], cpus=0))
+    assert ask("scotch", Question(workload, "throughput")).objective == 1
+
+
 @pytest.mark.parametrize(
     "change", [{"objective": 1.0}, {"bound": 1e9}, {"split": Split.of(np.array([0, 9]))}]
 )
