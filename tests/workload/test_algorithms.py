@@ -19,6 +19,7 @@ from suite.tarnawski.blocks import blocks
 from suite.tarnawski.bounds import lower_bound
 from suite.tarnawski.calls import one_call_a_pass
 from suite.tarnawski.evaluator import WrongClaim, contiguous, score
+from suite.tarnawski.max_load import in_line, scattered
 from suite.tarnawski.run import algorithms, ask
 from suite.tarnawski.workload import Claim, Question, Split
 
@@ -381,3 +382,54 @@ def test_greedy_takes_the_block_that_ends_nearest_to_the_share(tmp_path):
     chain = document(nodes, [edge(0, 1), edge(1, 2)], accelerators=2, cpus=1)
     found = greedy.solve(Question(load(tmp_path, chain), "throughput"))
     assert found.split.device.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("costs", [(0.25, 4), (4, 0.25)])
+def test_what_takes_no_time_between_two_goes_where_less_is_sent(costs):
+    nodes = [node(0, 50, 4), node(1, 0, 0), node(2, 50, 4)]
+    row = document(nodes, [edge(0, 1, costs[0]), edge(1, 2, costs[1])], cpus=0)
+    assert value("dp", read(row)) == 4 + 0.25
+
+
+@SLOW
+@given(documents(most=5))
+def test_the_programs_themselves_equal_brute_force(data):
+    """Without a start, which would hide that a program forbids the best split."""
+    workload = read(data)
+    for program, line in ((scattered, False), (in_line, True)):
+        model = program(workload, blocks(workload, contiguous=line))
+        solved = model.program.minimise(model.target, 0.0, 20, {}, 0)
+        best = brute(workload, "throughput", line)
+        assert solved.infeasible if best == inf else solved.optimal
+        if best < inf:
+            assert solved.values[model.target] == pytest.approx(best, rel=1e-6)
+
+
+def test_dp_out_of_time_says_nothing_of_latency(tmp_path):
+    workload = load(tmp_path, chains(3, 12))
+    late = ask("dp", Question(workload, "latency", seconds=0.0))
+    assert late.status == "time limit"
+    assert late.objective == ask("dpl", Question(workload, "latency")).objective
+
+
+@pytest.mark.parametrize("name", ["dp", "dpl"])
+def test_where_nothing_fits_there_is_no_answer(name, tmp_path):
+    """Three nodes of 3 bytes; two accelerators of 3 bytes each and no CPU."""
+    nodes = [node(i, size=3) for i in range(3)]
+    row = document(nodes, [edge(0, 1), edge(1, 2)], cpus=0, memory=3)
+    with pytest.raises(Unsupported, match="fits into memory"):
+        ask(name, Question(load(tmp_path, row), "throughput"))
+
+
+def test_a_class_on_both_sides_of_a_node_shares_its_device_only_in_a_line(tmp_path):
+    nodes = [node(0, colorClass=0), node(1, colorClass=1), node(2, colorClass=0)]
+    workload = load(tmp_path, document(nodes, [edge(0, 1, 0.1), edge(1, 2, 0.1)], cpus=0))
+    assert value("dp", workload) == 3
+    assert value("ip", workload) == pytest.approx(2.2)
+
+
+def test_an_integer_program_out_of_time_does_not_prove_its_start(tmp_path):
+    workload = load(tmp_path, chains(4, 12))
+    late = ask("ip", Question(workload, "throughput", gap=0.0, seconds=1e-6))
+    assert late.status == "time limit"
+    assert late.bound < late.objective
