@@ -205,7 +205,12 @@ def test_scotch_needs_no_cpu_where_accelerators_run_all(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [{"objective": 1.0}, {"bound": 1e9}, {"split": Split.of(np.array([0, 9]))}]
+    "change",
+    [
+        *({"objective": 1.0}, {"bound": 1e9}),
+        # Devices are 0 to 2.
+        *({"split": Split.of(np.array([0, device]))} for device in (-1, 3)),
+    ],
 )
 def test_a_wrong_claim_is_an_error(tmp_path, monkeypatch, change):
     workload = load(tmp_path, document([node(0), node(1)], [edge(0, 1)]))
