@@ -14,7 +14,7 @@ from typing import NoReturn, TextIO
 
 from suite.commands._checks import check_written
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
-from suite.core.one_line import warn_on_one_line
+from suite.core.one_line import say_on_one_line, warn_on_one_line
 
 COMMANDS = (
     *("bench", "report", "place", "train", "simulate", "run", "export", "graph", "workload"),
@@ -147,8 +147,7 @@ def _print_nowhere() -> None:
 
 def _say(message: str, code: int) -> int:
     with suppress(OSError):  # the code is said, where nobody can be told in words
-        # A path may have a line break in its name.
-        print(f"placebench: {message}".replace("\n", "\\n"), file=sys.stderr)
+        say_on_one_line(message)
     return code
 
 

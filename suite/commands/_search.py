@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from suite.commands._answers import measured_step
 from suite.commands._common import backend_of, machine_name
 from suite.commands._display import Display
 from suite.commands._ray import spread_judge
+from suite.core.one_line import say_on_one_line
 
 if TYPE_CHECKING:
     from suite.bench.cell import MeasureTop, RealRuns
@@ -130,21 +130,18 @@ def _answer(
     from suite.search.placer import Search
     from suite.search.progress_log import Journal, most_steps
 
-    board: Path | None = arguments.tensorboard
-    if board is not None:
-        board.mkdir(parents=True, exist_ok=True)
-    before = set(board.iterdir()) if board is not None else set()
+    if arguments.tensorboard:
+        arguments.tensorboard.mkdir(parents=True, exist_ok=True)
     budget = arguments.evaluations, arguments.seconds
     search = Search(problem, judge, arguments.seed, *budget)
     with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
         told = partial(display.searching, arguments.placer)
         steps = most_steps(placer)
-        search.journal = Journal(board=board, listener=told, steps=steps)
+        search.journal = Journal(board=arguments.tensorboard, listener=told, steps=steps)
         try:
             answer = attempt(problem, simulator, placer, search)
         finally:
             search.journal.close()
-    if board is not None and answer.evaluations and set(board.iterdir()) == before:
-        told_nothing = f"{arguments.placer} logs no steps, so that --tensorboard wrote nothing"
-        print(f"placebench: {told_nothing}", file=sys.stderr)
+    if arguments.tensorboard and answer.evaluations and search.journal.empty:
+        say_on_one_line(f"{arguments.placer} logs no steps, so that --tensorboard wrote nothing")
     return answer

@@ -11,6 +11,7 @@ from functools import partial
 
 from suite.commands._common import Subparsers, command
 from suite.core.errors import InputError
+from suite.core.one_line import say_on_one_line
 
 EXAMPLES = """  placebench list
   placebench list machines
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(line.rstrip())
     sys.stdout.flush()
     for fault in wrong:
-        print(f"placebench: error: {fault}".replace("\n", "\\n"), file=sys.stderr)
+        say_on_one_line(f"error: {fault}")
     return 2 if wrong else 0
 
 

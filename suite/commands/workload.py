@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from suite.commands._common import Subparsers, command, count, new_file, positive
 from suite.core.errors import InputError, Unsupported
+from suite.core.one_line import say_on_one_line
 
 if TYPE_CHECKING:
     from suite.tarnawski.evaluator import WrongClaim
@@ -116,7 +117,7 @@ def _answered(arguments: argparse.Namespace, names: Sequence[str], paths: Sequen
                     print(f"{workload.name} {name}: skipped: {error}", file=sys.stderr)
             except WrongClaim as error:
                 answer, wrong = error, 1
-                print(f"placebench: error: {workload.name}: {error}", file=sys.stderr)
+                say_on_one_line(f"error: {workload.name}: {error}")
             if arguments.output is not None:
                 from suite.tarnawski.records import write
 

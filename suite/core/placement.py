@@ -93,8 +93,7 @@ def check_devices(problem: Problem, devices: Ints) -> None:
             )
     # A search asks this of every placement, and most operations are a class of their own.
     apart = devices.take(graph.followers) != devices.take(graph.followed)
-    if apart.any():
-        at = int(np.argmax(apart))
+    for at in np.flatnonzero(apart)[:1]:
         op, leader = graph.followers[at], graph.followed[at]
         raise InputError(
             f"operations {graph.op_names[leader]!r} and {graph.op_names[op]!r} must share a device"

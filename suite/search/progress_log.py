@@ -73,6 +73,8 @@ class Journal:
         """Nothing is open before the first step."""
         self._columns: list[str] | None = None
         self._board: Any = None
+        self.empty = True
+        """Whether no step has been added."""
 
     def resume(self, step: int | None) -> None:
         """Forget what was written after ``step``; None: all of it."""
@@ -104,6 +106,7 @@ class Journal:
 
     def add(self, progress: Progress) -> None:
         """Write one step; a scalar that was not there in the first step is left out of the CSV."""
+        self.empty = False
         if self.listener is not None:
             self.listener(progress if self.steps is None else progress.within(self.steps))
         if self.path is not None:

@@ -118,15 +118,10 @@ def test_a_placer_is_listed_whatever_its_words_and_fields(more_placers, capsys):
 
 
 def test_a_file_that_fails_keeps_nobody_from_the_list_of_the_others(
-    more_placers, tmp_path_factory, request, capsys
+    more_placers, more_models, capsys
 ):
     more_placers("k: int = made")
-    folder = tmp_path_factory.mktemp("models")
-    (folder / "odd.py").write_text("TASKS = made\n")
-    models.__path__.append(str(folder))
-    request.addfinalizer(lambda: models.__path__.remove(str(folder)))
-    for found in (tasks, task_sources):
-        found.cache_clear()
+    (more_models / "odd.py").write_text("TASKS = made\n")
     assert main(["list"]) == 2
     told = capsys.readouterr()
     assert [line.split(": ")[2] for line in told.err.splitlines()] == [
@@ -157,13 +152,14 @@ WHOLE = {
 
 
 @pytest.fixture
-def more_models(tmp_path):
+def more_models(tmp_path_factory):
     """A folder whose files are among the models."""
-    models.__path__.append(str(tmp_path))
+    folder = tmp_path_factory.mktemp("models")
+    models.__path__.append(str(folder))
     for found in (tasks, task_sources):
         found.cache_clear()
-    yield tmp_path
-    models.__path__.remove(str(tmp_path))
+    yield folder
+    models.__path__.remove(str(folder))
 
 
 def _experts(folder, members):

@@ -125,9 +125,14 @@ def test_channels_out_share_what_leaves_and_channels_in_what_arrives(way, least)
     traffic = Traffic(
         classes=np.arange(2),
         work=np.zeros((2, 1)),
-        **{"tensor": one, "maker": one, "reader": one + 1},
-        **{"leaving": np.full((1, 1), 12.0), "reaching": np.full((1, 1), 12.0)},
-        **{"lanes": one + 1, "outlets": one + 2, "inlets": one + 3},
+        tensor=one,
+        maker=one,
+        reader=one + 1,
+        leaving=np.full((1, 1), 12.0),
+        reaching=np.full((1, 1), 12.0),
+        lanes=one + 1,
+        outlets=one + 2,
+        inlets=one + 3,
     )
     free, leaves, arrives = np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0])
     send, receive = (leaves, free) if way == "send" else (free, arrives)

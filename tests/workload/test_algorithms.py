@@ -207,9 +207,10 @@ def test_scotch_needs_no_cpu_where_accelerators_run_all(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        *({"objective": 1.0}, {"bound": 1e9}),
+        {"objective": 1.0},
+        {"bound": 1e9},
         # Devices are 0 to 2.
-        *({"split": Split.of(np.array([0, device]))} for device in (-1, 3)),
+        *({"split": Split.of(np.array([0, device]))} for device in (-1, 3, 9)),
     ],
 )
 def test_a_wrong_claim_is_an_error(tmp_path, monkeypatch, change):
