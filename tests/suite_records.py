@@ -10,8 +10,10 @@ from suite.bench.cell import Cell
 from suite.bench.grid import load_grid
 from suite.bench.record import write_record
 from suite.report.tables import hdp_table1
+from suite.search.registry import task as known_task
 
 GPUS = {"inception_v3": 2, "resnet_152": 2, "rnnlm": 2, "nmt_2": 2, "nmt_4": 4, "nmt_8": 8}
+"""HDP's tasks."""
 GIB = 2**30
 
 
@@ -26,13 +28,14 @@ def record(
     **more: Any,
 ) -> dict[str, Any]:
     """A record of one cell; ``more`` overrides its fields."""
-    devices = ["cpu:0", *(f"gpu:{i}" for i in range(GPUS[task]))]
+    gpus = known_task(task).gpus
+    devices = ["cpu:0", *(f"gpu:{i}" for i in range(gpus))]
     return {
         "format": "placebench-record-1",
         "cell": {
             "grid": grid,
             "machine": machine,
-            "gpus": GPUS[task],
+            "gpus": gpus,
             "task": task,
             "placer": placer,
             "seed": seed,
