@@ -19,8 +19,9 @@ class ColocRL:
     """An attentional sequence-to-sequence policy over hand-made co-location groups.
 
     The groups come with the problem (suite/core/colocation.py); the policy is HDP's Placer, which
-    is this paper's with other features. The sum of the operations' learned type embeddings is a
-    linear map of the groups' type counts, so it is part of the encoder's input weights here.
+    is this paper's with other features. The paper sums the operations' learned type embeddings, a
+    linear map of the groups' type counts. Here the encoder's input weights map these counts, by
+    default their logarithms (``group_scale``): a type counts for less the more it is there.
 
     Settings are those of sections 3.1 to 3.3, but for what is said not to be in the paper. One
     controller learns; the paper has up to 20.

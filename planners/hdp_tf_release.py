@@ -33,9 +33,9 @@ class TFRelease(HDP):
     type_embedding: int = 1
     """The number of an operation's type is a feature; nothing is learned of it."""
     outputs: int = 5
-    """As in the paper, which takes 6."""
+    """Outputs of an operation whose shapes are features; the paper has 6."""
     dimensions: int = 5
-    """As in the paper, which takes 4."""
+    """Dimensions of each of them; the paper has 4."""
     adjacency: int = 20
     """Numbers that describe an operation's neighbours: pairs of (neighbour, +1 or -1)."""
     op_scale: str = "raw"
@@ -65,7 +65,7 @@ class TFRelease(HDP):
     baseline_start: str = "failing"
     """The moving average of rewards starts at the reward of an invalid placement."""
     valid_only_after: int = 1000
-    """As in the paper, which has 500."""
+    """Updates after which only valid placements count; the paper has 500."""
     stop_sampling: int = 500
     """Update from which the last placement is scored again instead of a new one (0: never)."""
 

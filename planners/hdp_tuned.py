@@ -1,11 +1,12 @@
 """HDP with changes of ours, under which it learns faster and better.
 
-Not from a paper. Each change can be undone by its field; reports/hdp_reasons.md shows what each of
-them brings: 32 groups that start as the modules of the graph's repeated structure
-instead of 256 that start at random; a learned table of logits beside the Placer's, in which fast
-devices have a head start; running out of memory costs by what is missing instead of -10; Adam at
-0.001 instead of 0.1; advantages within an update; the best placement so far is imitated, and
-networks start anew near it when they find nothing better.
+Not from a paper. Each change can be undone by its field: 32 groups that start as the modules of the
+graph's repeated structure instead of 256 that start at random; a learned table of logits beside the
+Placer's, in which fast devices have a head start; running out of memory costs by what is missing
+instead of -10, and such placements count to the end; Adam at 0.001 and with an epsilon of 1e-8
+instead of 0.1 and 0.1; advantages within an update; the best placement so far is imitated, and
+networks start anew near it when they find nothing better; C = 4 instead of 5; no noise.
+reports/hdp_reasons.md adds one after the other, the last four together.
 """
 
 from __future__ import annotations

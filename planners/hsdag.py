@@ -183,8 +183,10 @@ class Policy:
     def embed(self, states: Tensor, near: Tensor, masks: Sequence[Tensor]) -> Tensor:
         """Embeddings of the nodes of some steps, float32[steps * nodes, hidden]: Z = GCN(X).
 
-        What was carried over, float32[steps * nodes, hidden], is added to X, and all is
-        normalised, where the paper only adds: after twenty additions all nodes look alike.
+        X is what the first layers make of the features. What was carried over, float32[steps *
+        nodes, hidden], is added to it, and all is normalised, where the paper only adds: after
+        twenty additions all nodes look alike. (So Z_v += Z_v' is done in two parts: what was
+        pooled is summed and carried over, and here it is added.)
         """
         features = tf.tile(self.features, [tf.shape(states)[0] // self.graph.count, 1])
         inner = self.settings.transform_layers - 1

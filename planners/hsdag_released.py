@@ -16,7 +16,9 @@ from planners.hsdag import HSDAG
 class HSDAGReleased(HSDAG):
     """Its settings. Left out: the second graph network, whose output is pooled, and both networks
     anew at each level; the layers before and after pooling, and those behind the last level;
-    learned normalisation; the count of edges as a factor of pooled embeddings.
+    learned normalisation; the count of edges as a factor of pooled embeddings. What is carried over
+    is added to the features there, before the layers that ``hsdag`` has before its sum; its last
+    network has no dropout, and here as much as the others.
     """
 
     features: tuple[str, ...] = ("type", "position")

@@ -182,7 +182,7 @@ class Seen:
             self.features, self.gains = [saved["features"]], [saved["gains"]]
 
     def search_once(self, ranking: Ranking | None) -> None:
-        """Search with an equal share of the budget; half of the changes come as drawn.
+        """Search with an equal share of the budget; at least half of the changes come as drawn.
 
         What the network expects nothing of is to be seen, too.
         """

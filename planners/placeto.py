@@ -43,7 +43,7 @@ class Placeto:
     """The paper's settings; what only the authors' released code says, and our choices, are named.
 
     Nodes are the groups of ColocRL's heuristics, the cheapest merged until few are left, as in the
-    paper.
+    paper. One episode makes an update here; the paper has eight workers.
     """
 
     groups: int = 128

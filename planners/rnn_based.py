@@ -2,7 +2,7 @@
 
 Duan et al. (NeurIPS 2024, Table 2) compare with the placer of Mirhoseini et al. (2017), which they
 wrote anew; they print none of its settings, nor what it places. Chosen here: the nodes that HSDAG
-itself places, and ColocRL's settings but for the one below.
+itself places, and ColocRL's settings but for the two below.
 """
 
 from __future__ import annotations

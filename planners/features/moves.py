@@ -49,7 +49,7 @@ FEATURES = (
     "bytes that the fullest device gains, as a share of it",
     "memory that some device might lack then, as a share of it",
 )
-"""Of each change; times are shares of the step time."""
+"""Of each change; times are shares of the step time, and a transfer counts for every reader."""
 SLOTS = 32
 """Equal parts of a step, in which the work of each device is counted."""
 
@@ -100,7 +100,7 @@ class Step(NamedTuple):
     length: float
     """Of the step."""
     sent: float
-    """All transfers, one after the other."""
+    """All transfers, one after the other, once for every operation that reads what is sent."""
     critical: float
     """All operations without slack."""
 
