@@ -126,10 +126,12 @@ def test_of_one_placement_no_other_could_be_faster(results):
     write(results, ran("nmt_2", "scotch", [1.6, 1.5, 1.7], placement_hash="a"))
     write(results, ran("nmt_4", "scotch", [1.6, 1.5, 1.7], placement_hash="a"))
     write(results, ran("nmt_4", "metis", [1.1, 1.2, 1.0], placement_hash="b"))
+    for placement in "abc":
+        write(results, ran("rnnlm", f"placer_{placement}", [1.6, 1.5], placement_hash=placement))
     assert row(results, "measured", "Agreement", "nmt_2")["same"] == "-"
     assert row(results, "measured", "Agreement", "nmt_4")["same"] != "-"
     notes = build_table("measured", results).notes
-    counted = "Of the 1 lines of Agreement with several placements"
+    counted = "Of the 1 lines of Agreement with three placements or more"
     found = "the fastest in reality on 1, within its noise on 0, and slower on 0."
     assert [note.endswith(found) for note in notes if note.startswith(counted)] == [True], notes
 

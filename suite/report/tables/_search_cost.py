@@ -41,7 +41,8 @@ class Cost:
     """The cost at which half of the seeds were as fast; infinite where fewer ever were, NaN
     without a record or a target."""
     least: float
-    """A cost that the median is not below: of seeds that never were as fast, the whole search's."""
+    """The median, or where that is infinite a cost that it is not below: of seeds that never were
+    as fast, the whole search's counts."""
     reached: int
     """Seeds that were as fast."""
     seeds: int
@@ -54,7 +55,7 @@ class Cost:
         whole = [float(spent) for spent in records[unit.whole]]
         known = [w if isinf(cost) else cost for cost, w in zip(costs, whole, strict=True)]
         middle = median_until(histories, wanted, unit.until)
-        least = nan if isnan(middle) else median_low(known)
+        least = median_low(known) if isinf(middle) else middle
         return cls(middle, least, sum(not isinf(cost) for cost in costs), len(costs))
 
     def text(self, unit: Unit) -> str:

@@ -22,23 +22,27 @@ class Winner:
     verdict: str
     """``yes``, ``within noise``, or how many times slower than the fastest the simulator's is;
     ``-`` where there is only one placement, so that no other could be faster."""
+    placements: int
+    """How many different ones can be compared."""
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Winner:
         """Find them among the rows of :mod:`suite.report.measured_data`, with ``label``."""
         kept = comparable(rows).sort_values("measured", kind="stable")
         if kept.empty:
-            return cls((), "", "", "-")
+            return cls((), "", "", "-", 0)
         first = kept.iloc[0]
         chosen = kept[kept["simulated"] == kept["simulated"].min()]
         others = kept.iloc[1:]
         alone = len(others) > 0 and bool((others["low"] > first["high"]).all())
         label = str(first["label"])
+        placements = kept["placement_hash"].nunique()
         return cls(
             tuple(str(name) for name in chosen["label"]),
             label,
             label if alone else "",
-            _verdict(first, chosen) if kept["placement_hash"].nunique() > 1 else "-",
+            _verdict(first, chosen) if placements > 1 else "-",
+            placements,
         )
 
     def cells(self) -> tuple[str, str, str]:

@@ -101,7 +101,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         (_equal(ours, tasks), _duels(duels), _parts(ours, tasks)),
         (
             "Of fewer than six seeds their range, else an interval of the median between two of"
-            f" their values that holds it in {LEVEL:.0%} of cases.",
+            f" their values that holds it in at least {LEVEL:.0%} of cases.",
             "The median of the ratios of each seed to each other; the interval has those ratios"
             f" that an exact Mann-Whitney test at {LEVEL:.0%} would not reject.",
             _restarts(ours),

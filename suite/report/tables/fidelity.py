@@ -35,7 +35,7 @@ HEADER = (
 KIND_HEADER = ("kind", "machine", "placements", "error %", "bias %", "measured s")
 FASTEST_HEADER = (
     *("task", "machine", "backend", "fastest simulated", "fastest measured"),
-    "the first, measured / the second",
+    "measured: the first / the second",
 )
 SENT_HEADER = ("machine", "transfers", "placements", "error %", "bias %", "computing %")
 SENT = (0, 1, 100, 1000)

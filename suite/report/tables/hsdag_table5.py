@@ -84,7 +84,7 @@ def _effort(one: Comparison) -> Section:
             )
     header = (
         *("Network", "Search", "placements judged", "its best found at", "after s (wall)"),
-        *("seeds that found the optimum", "at"),
+        *("seeds that found the optimum", "after placements"),
     )
     lead = "The optimum is the minimum cut's; within 0.1 % counts as found."
     return Section("Until the best was found", header, tuple(rows), lead)

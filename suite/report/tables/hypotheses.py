@@ -28,9 +28,10 @@ TITLE = "What a transfer cost: hypotheses"
 LEAD = """\
 No paper says what a transfer between devices cost. Each hypothesis has its constants from HDP's
 cells that need several devices (fitted: least mean |ln ours / published|), and is then tried on
-ColocRL's, which it has not seen (held out). The placements are the same under all: Scotch's and
-MinCut's, the median over seeds, told the links of `k40` and `k80` (which Placeto's authors found
-for TensorFlow 1), and the human expert's. The graphs are those of TensorFlow 1.3.0."""
+ColocRL's, which it has not seen (held out). The placements are the same under all but the last two
+[1]: Scotch's and MinCut's, the median over seeds, told the links of `k40` and `k80` (which
+Placeto's authors found for TensorFlow 1), and the human expert's. The graphs are those of
+TensorFlow 1.3.0."""
 
 
 @dataclass(frozen=True)

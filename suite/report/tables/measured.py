@@ -130,13 +130,13 @@ def _notes(rows: pd.DataFrame, records: pd.DataFrame, lost: Sequence[str]) -> li
     if rows.empty:
         return notes
     keys = ["grid", "machine", "gpus", "task", "backend"]
-    verdicts = [Winner.of(part).verdict for _, part in rows.groupby(keys, sort=False)]
-    told = [verdict for verdict in verdicts if verdict != "-"]
+    winners = [Winner.of(part) for _, part in rows.groupby(keys, sort=False)]
+    told = [winner.verdict for winner in winners if winner.placements > 2]
     yes, noise = (told.count(verdict) for verdict in ("yes", "within noise"))
     notes.append(
-        f"Of the {len(told)} lines of Agreement with several placements, what the simulator finds"
-        f" fastest is the fastest in reality on {yes}, within its noise on {noise}, and slower on"
-        f" {len(told) - yes - noise}."
+        f"Of the {len(told)} lines of Agreement with three placements or more, what the simulator"
+        f" finds fastest is the fastest in reality on {yes}, within its noise on {noise}, and"
+        f" slower on {len(told) - yes - noise}."
     )
     if rows["grid"].eq("answers").any():
         notes.append(
