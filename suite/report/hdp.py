@@ -31,6 +31,7 @@ MORE = {
 """Our additional placers."""
 LEARNED = "hdp"
 MORE_LEARNED = {
+    "hdp_raw": "HDP, raw features",
     "hdp_tuned": "HDP, tuned",
     "hdp_tf_release": "HDP, TF release",
     "colocrl": "ColocRL",

@@ -10,13 +10,17 @@ from statistics import median
 
 import pandas as pd
 
+from suite.bench.cell import Cell
 from suite.bench.grid import planned_cells
 from suite.core.statistics import Interval, median_interval, ratio_estimate, ratio_interval
 
 GRID = "post"
-OTHERS = ("equal_evaluations", "reference", "paper")
+RIVALS = "post_rivals"
+"""The grid with other papers' planners and as many placements, on the tasks of Post's paper."""
+OTHERS = (RIVALS, "equal_evaluations", "reference", "paper")
 """Grids with the placers of other papers; the first whose searches went on for long enough counts,
-which is the one with more seeds. The first has but ``hdp_tuned``, with the settings of the rest."""
+which is the one with more seeds. All have the same settings of a placer, but for the budget;
+``equal_evaluations`` has ``hdp_tuned`` alone of them."""
 BUDGETS = (500, 1000, 2400, 4000)
 """Evaluated placements after which searches are compared."""
 PLACERS = {
@@ -44,6 +48,11 @@ class Task:
 def tasks() -> tuple[Task, ...]:
     """The tasks of the grid, in its order."""
     return tuple(dict.fromkeys(Task(cell.task, cell.gpus) for cell in planned_cells(GRID)))
+
+
+def own_cells() -> tuple[Cell, ...]:
+    """What the two grids that are for this comparison plan."""
+    return (*planned_cells(GRID), *planned_cells(RIVALS))
 
 
 def planned(placer: str) -> tuple[Task, ...]:
@@ -109,8 +118,8 @@ class Searches:
         """``records``: rows of :func:`suite.report.load_records.load_records`, of all grids."""
         kept = records[records["grid"].isin([GRID, *OTHERS]) & (records["machine"] == "k40")]
         judged = kept["status"].isin(["ok", "oom"])
-        self.own = kept[kept["grid"] == GRID]
-        """The records of the grid, failed ones included."""
+        self.own = kept[kept["grid"].isin([GRID, RIVALS])]
+        """The records of the two grids that are for this comparison, failed ones included."""
         self.records = kept[judged & kept["placer"].isin(list(PLACERS))]
         self._cells = dict(iter(self.records.groupby(["task", "gpus", "placer", "grid"])))
 
@@ -129,12 +138,12 @@ class Searches:
         return Duel(self.at(task, ours, budget), self.at(task, theirs, budget))
 
     def missing(self) -> Iterator[tuple[Task, str, int]]:
-        """Task, label and number of the grid's cells without a record."""
+        """Task, label and number of the two grids' cells without a record."""
         names = ("task", "gpus", "placer", "seed")
         known = set(zip(*(self.own[name] for name in names), strict=True))
         absent = [
             (Task(cell.task, cell.gpus), cell.placer)
-            for cell in planned_cells(GRID)
+            for cell in own_cells()
             if (cell.task, cell.gpus, cell.placer, cell.seed) not in known
         ]
         for (task, placer), count in Counter(absent).items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
+from suite.bench.grid import planned_cells
 from suite.report.comparison import Comparison, Pairs, Row
 from suite.report.outcome import Printed
 
@@ -37,6 +38,11 @@ class World:
     def printed(self, published: pd.DataFrame) -> pd.DataFrame:
         """The published numbers, with the names of this world's tasks."""
         return published.assign(task=published["task"] + self.suffix)
+
+    def planned(self, heads: Mapping[str, str]) -> dict[str, str]:
+        """Those of some placers, with their heads, that its grids have."""
+        there = {cell.placer for grid in self.grids for cell in planned_cells(grid)}
+        return {placer: head for placer, head in heads.items() if placer in there}
 
     def beside(
         self, records: pd.DataFrame, printed: pd.DataFrame, placers: Collection[str]

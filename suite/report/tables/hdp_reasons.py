@@ -27,7 +27,7 @@ WHAT = {
     "embeddings_row_max": "+ group embeddings over the row's maximum + 1 (released code)",
     "embeddings_raw": "+ raw embeddings of operations and groups",
     "rate_0_001": "+ Adam's epsilon 1e-8 and rate 0.001, not 0.1",
-    "rate_overload": "+ the same; out of memory costs by what is missing, not -10",
+    "rate_overload": "+ the same; out of memory costs by what is missing, and counts to the end",
     "rate_overload_batch": "+ both; advantages within the update",
     "rate_overload_batch_metis": "+ all three; 32 groups that start as METIS' partition",
     "rate_overload_batch_structure": "+ all three; 32 groups that start as the graph's structure",
@@ -69,7 +69,7 @@ numbers that are printed. Seconds of one training step, lower is better."""
 CHOICES_LEAD = """\
 500 evaluated placements a seed; at which of them the best was found, the share that ran out of
 memory, the groups in use when the best was found (medians); seeds whose gradient overflowed, which
-ends a search."""
+ends a search. From `+ the same` on, each row adds to the one before."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
@@ -118,7 +118,7 @@ def _printed_numbers(records: pd.DataFrame) -> Section:
     )
     heads = tuple(f"update {update}: s / entropy / norm" for update in CURVE)
     return Section(
-        "Which printed numbers can have been", ("settings", "best", *heads), (*rows,), lead
+        "Which settings the paper can have used", ("settings", "best", *heads), (*rows,), lead
     )
 
 

@@ -66,7 +66,7 @@ def table1(
     sections = (
         _main(hdp, real, gains, where),
         bounds_section(hdp, MORE, 9),
-        _learned(hdp),
+        _learned(hdp, where),
         graph_section(hdp, printed_table(published, "models", where)),
         memory_section(hdp, PAPER | {LEARNED: PLACERS[LEARNED]} | MORE),
     )
@@ -74,7 +74,7 @@ def table1(
     entries += [gain.entry() for gain in gains.values()]
     data = long_form(hdp, list(PLACERS), entries)
     found = about({head: one.records for head, one in real.items()})
-    text = (*basis(hdp), *_notes(hdp), *found)
+    text = (*basis(hdp), *_notes(hdp, where), *found)
     return Table(title, lead, sections, text, data, hdp.expected, hdp.found)
 
 
@@ -131,16 +131,18 @@ def _reduction(hdp: Comparison, row: Row) -> Gain:
     return Gain(row, "runtime_reduction", value, hdp.theirs(row, "runtime_reduction"))
 
 
-def _learned(hdp: Comparison) -> Section:
+def _learned(hdp: Comparison, where: World) -> Section:
+    placers = where.planned(MORE_LEARNED)
     rows = [
-        (row.label, *(_text(placer, hdp.ours(row, placer)) for placer in MORE_LEARNED))
+        (row.label, *(_text(placer, hdp.ours(row, placer)) for placer in placers))
         for row in hdp.rows
     ]
     lead = (
-        "Seconds, as under Hierarchical Planner [6]. Tuned and TF release are its other two"
-        " configurations; ColocRL groups by hand-made rules (Mirhoseini et al. 2017)."
+        "Seconds, as under Hierarchical Planner [6]. Tuned and TF release are other configurations"
+        " of it, raw features one in which the Grouper sees operations' numbers as they are;"
+        " ColocRL groups by hand-made rules (Mirhoseini et al. 2017)."
     )
-    header = ("Tasks", *MORE_LEARNED.values())
+    header = ("Tasks", *placers.values())
     return Section("Learned, not in the paper", header, tuple(rows), lead)
 
 
@@ -160,8 +162,8 @@ def _basis(hdp: Comparison) -> tuple[str, str]:
     )
 
 
-def _notes(hdp: Comparison) -> tuple[str, ...]:
-    learners = {LEARNED: PLACERS[LEARNED]} | MORE_LEARNED
+def _notes(hdp: Comparison, where: World) -> tuple[str, ...]:
+    learners = {LEARNED: PLACERS[LEARNED]} | where.planned(MORE_LEARNED)
     every = hdp.pairs(*FITTED, *PREDICTED)
     return (
         f"{notes.oom_pattern(every, PAPER)} In GPU Only it is no prediction: vocabularies and"
@@ -178,8 +180,9 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
         f" {notes.effort(hdp, learners)}",
         f"{notes.oom_times(hdp.records)} {notes.close_calls(hdp, PAPER)}",
         "Bold: faster than every other column of this table's row, with no overlap between the"
-        " ranges of their seeds and measurements. Scotch's and MinCut's answers depend on the seed,"
-        " those of the columns before them do not.",
+        " ranges of their seeds and measurements. Scotch's and MinCut's answers depend on the seed:"
+        " the median and, in square brackets, the least and the largest. Those of the columns"
+        " before them do not.",
         "Lower bound: no valid placement has a smaller step time under this simulator's costs; the"
         " next column names the part that gives it.",
         *notes.choices(hdp),

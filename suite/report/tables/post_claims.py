@@ -9,7 +9,6 @@ from statistics import median
 
 import pandas as pd
 
-from suite.bench.grid import planned_cells
 from suite.core.statistics import Interval, median_interval
 from suite.report import post
 from suite.report.outcome import Printed
@@ -56,7 +55,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     )
     data = pd.DataFrame([*_found_entries(searches), *_duel_entries(searches)])
     text = _notes(searches)
-    return Table(TITLE, LEAD, sections, text, data, len(planned_cells(GRID)), len(searches.own))
+    return Table(TITLE, LEAD, sections, text, data, len(post.own_cells()), len(searches.own))
 
 
 def _claims(searches: Searches, published: pd.DataFrame) -> Section:
@@ -255,8 +254,9 @@ def _notes(searches: Searches) -> tuple[str, ...]:
     missing = [f"{task.name} {label} {n}" for task, label, n in searches.missing()]
     return (
         "A search of 4,000 placements tells by its curve what fewer would have found. HDP and"
-        " ColocRL are those of the grids `reference` (1,000 placements, 3 seeds) and `paper`"
-        " (4,000, one seed, three tasks). HDP tuned is that of the grid `equal_evaluations` (4,000"
+        " ColocRL are those of the grids `post_rivals` (4,000 placements, 3 seeds, the tasks of"
+        " Post's paper), `reference` (1,000, 3 seeds) and `paper` (4,000, one seed, three tasks)."
+        " HDP tuned is that of the grid `equal_evaluations` (4,000"
         " placements, 5 seeds, HDP's six tasks), with the settings of `reference` and `paper` in"
         " everything but the budget: what its first three seeds had found after 1,000 placements is"
         " what those of `reference` found. Post has the settings of `planners/post.py`; the policy"
