@@ -16,7 +16,7 @@ from suite.core.errors import InputError
 from suite.core.paths import GRIDS, check_folder_name
 from suite.core.uncertainty import Judging
 from suite.formats.machine_toml import known_machines, load_machine, profiles_folder
-from suite.formats.schema import Fields, check_fields
+from suite.formats.schema import LONGEST, LONGEST_DAYS, Fields, check_fields
 from suite.search.registry import lookup, make_placer, task, unknown
 from suite.search.training import policy_field
 from suite.simulator.judges import own_semantics
@@ -192,9 +192,7 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     semantics = _semantics(table)
     budget = table.get("budget", {})
     check_fields(budget, _BUDGET, (), "budget")
-    for key, value in budget.items():
-        if not value > 0:
-            raise InputError(f"budget: {key} is {value}; give more than 0, or leave it out")
+    _check_budget(budget)
     base = table.get("seed", 0) if seed is None else seed
     placers = list(_placers(table))
     jobs = [
@@ -218,6 +216,15 @@ def _jobs(table: Mapping[str, Any], path: Path, seed: int | None) -> list[Job]:
     ]
     _check_distinct(jobs)
     return jobs
+
+
+def _check_budget(budget: Mapping[str, float]) -> None:
+    for key, value in budget.items():
+        if not value > 0:
+            raise InputError(f"budget: {key} is {value}; give more than 0, or leave it out")
+        if key != "evaluations" and value > LONGEST:
+            most = f"{LONGEST:.0f} ({LONGEST_DAYS} days) at most"
+            raise InputError(f"budget: {key} is {value}; give {most}, or leave it out")
 
 
 def _semantics(table: Mapping[str, Any]) -> Semantics:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from suite.core.errors import InputError
+from suite.formats.schema import LONGEST, LONGEST_DAYS
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
@@ -96,13 +97,26 @@ def new_file(text: str) -> Path:
 
 
 def duration(text: str) -> float:
-    """Read a number of seconds > 0 from the command line."""
+    """Read a number of seconds > 0, of 24 days at most, from the command line."""
+    return _time(text, "seconds", 1)
+
+
+def minutes(text: str) -> float:
+    """Read a number of minutes > 0, of 24 days at most, from the command line."""
+    return _time(text, "minutes", 60)
+
+
+def _time(text: str, unit: str, worth: int) -> float:
+    """A number of units that are ``worth`` so many seconds each."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds > 0")
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of {unit} > 0")
+    if value * worth > LONGEST:
+        most = f"{LONGEST / worth:,.0f} {unit} ({LONGEST_DAYS} days)"
+        raise argparse.ArgumentTypeError(f"{text} {unit} are too long; give {most} at most")
     return value
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._common import Subparsers, command, count, duration
+from suite.commands._common import Subparsers, command, count, minutes
 from suite.core.child_python import BLAS_THREADS, child_environment, python_command
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS
@@ -59,7 +59,7 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument("--output", type=Path, help="records and report (runs/NAME)")
     parser.add_argument(
         "--wait",
-        type=duration,
+        type=minutes,
         default=10.0,
         metavar="MINUTES",
         help="how long to measure on until a profile's rounds agree (10)",

@@ -16,7 +16,7 @@ from suite.commands._common import (
     add_open_arguments,
     command,
     count,
-    duration,
+    minutes,
     positive,
 )
 from suite.commands._profiled_models import (
@@ -81,7 +81,7 @@ def add(parsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--wait",
-        type=duration,
+        type=minutes,
         metavar="MINUTES",
         help="on a busy host, measure on for so long until repeated measurements agree",
     )

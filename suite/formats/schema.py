@@ -16,6 +16,11 @@ _WORDS: dict[type, str] = {
     dict: "an object",
 }
 
+LONGEST_DAYS = 24
+"""Of a time limit: the system call that waits takes 2**31 - 1 milliseconds, 24.8 days, at most."""
+LONGEST = LONGEST_DAYS * 86_400.0
+"""The same in seconds."""
+
 Fields = Mapping[str, tuple[type, ...]]
 """Key -> types its value may have; ``(int, float)`` is any number."""
 

@@ -309,6 +309,24 @@ def assert_refused(arguments, words, capsys):
         ("simulate g.json --placer random --gpus 99 --machine k40", "has 8 GPUs, not 99"),
         ("simulate g.json --placer random --gpus -1", "'-1' is no whole number >= 0"),
         ("place g.json --placer annealing --seconds 0", "'0' is no number of seconds > 0"),
+        *(
+            (
+                f"{line} {seconds}",
+                f"{seconds} seconds are too long; give 2,073,600 seconds (24 days)",
+            )
+            for line in (
+                "run g.json --placement p.json --timeout",
+                "fidelity nmt_2 --machine m.toml --timeout",
+                "place g.json --placer annealing --seconds",
+            )
+            for seconds in ("2.1e6", "1e7", "inf")
+        ),
+        ("place g.json --placer annealing --seconds nan", "'nan' is no number of seconds > 0"),
+        (
+            "profile here --wait 1e5",
+            "1e5 minutes are too long; give 34,560 minutes (24 days) at most",
+        ),
+        ("profile here --wait 0", "'0' is no number of minutes > 0"),
         ("simulate g.json --placer random --seed -1", "'-1' is no whole number >= 0"),
         (
             "simulate g.json --placer random --machine k40 --policy lifo",

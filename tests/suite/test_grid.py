@@ -95,6 +95,14 @@ GRID = 'machine = "k40"\nseed = 1\n[[task]]\nname = "nmt_2"\ngpus = 2\n[[placer]
         ("seed = 1", "seed = -1", "the grid: seed is -1; give 0 or more"),
         ("seed = 1", 'seed = "1"', "the grid: seed is '1'; give a whole number"),
         ("gpus = 2", "gpus = -2", "nmt_2 wants -2 GPUs; give 0 or more"),
+        *(
+            (
+                "[[task]]",
+                f"[budget]\n{key} = {value}\n[[task]]",
+                f"budget: {key} is {told}; give 2073600 (24 days) at most, or leave it out",
+            )
+            for key, value, told in (("timeout", "inf", "inf"), ("seconds", "1e9", "1000000000.0"))
+        ),
     ],
 )
 def test_a_wrong_grid_is_told_in_one_line(tmp_path, capsys, old, new, told):
