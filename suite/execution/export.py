@@ -24,7 +24,7 @@ from suite.execution.arguments import Arguments, packed
 from suite.execution.devices import names_on
 from suite.execution.placed import read_graph_def
 from suite.execution.placed_function import placed_function
-from suite.formats.atomic import check_can_be_made
+from suite.formats.atomic import check_can_be_made, is_left_over, new_part, remove_parts
 from suite.formats.interchange import read_placement
 from suite.formats.machine_toml import load_machine
 
@@ -110,7 +110,9 @@ def _new_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes ``folder``, which must not be there or be empty."""
     check_free(folder)
     there = folder.exists()
-    temporary = (folder if there else folder.parent) / f".part-{os.getpid()}-{folder.name}"
+    within = folder if there else folder.parent
+    remove_parts(within)
+    temporary = new_part(within)
     temporary.mkdir(parents=True)
     try:
         yield temporary
@@ -125,8 +127,11 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise InputError where something would be overwritten, or no folder can be made."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    """Raise InputError where something would be overwritten, or no folder can be made.
+
+    What a killed export has left in the folder is in nobody's way.
+    """
+    if folder.exists() and (not folder.is_dir() or not all(map(is_left_over, folder.iterdir()))):
         raise InputError(f"{folder} is there and not empty; name another folder, or remove it")
     check_can_be_made(folder / GRAPH_DEF)
 

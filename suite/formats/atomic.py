@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from suite.core.errors import InputError
 from suite.core.processes import is_running
 
-_PART = re.compile(r"\.part-(\d+)-\w+")
+_PART = re.compile(r"\.part-(\d+)-[0-9a-f]{12}")
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def atomic(path: Path) -> Iterator[Path]:
     """
     path = file_to_write(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".part-{os.getpid()}-{secrets.token_hex(6)}"
+    temporary = new_part(path.parent)
     try:
         # Made by open(), so that the user's umask decides who may read it.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -72,10 +73,27 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
+def new_part(folder: Path) -> Path:
+    """A name in ``folder`` for what this process has not finished, be it a file or a folder."""
+    return folder / f".part-{os.getpid()}-{secrets.token_hex(6)}"
+
+
+def is_left_over(path: Path) -> bool:
+    """Whether this was unfinished when its process ended: nobody will finish it."""
+    owner = _PART.fullmatch(path.name)
+    return owner is not None and not is_running(int(owner[1]))
+
+
 def remove_parts(folder: Path, below: bool = False) -> None:
-    """Delete the temporary files in ``folder``, and ``below``, whose process is gone."""
-    for path in folder.rglob(".part-*") if below else folder.glob(".part-*"):
-        owner = _PART.fullmatch(path.name)
-        if owner is not None and path.is_file() and not is_running(int(owner[1])):
-            with suppress(FileNotFoundError):
+    """Delete the temporary files and folders in ``folder``, and ``below``, whose process is gone.
+
+    What another user's process has left, and this one must not delete, stays.
+    """
+    for path in list(folder.rglob(".part-*") if below else folder.glob(".part-*")):
+        if not is_left_over(path):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(FileNotFoundError, PermissionError):
                 path.unlink()

@@ -184,6 +184,40 @@ def test_an_export_has_the_names_of_its_backend(folder, capsys, backend, names):
     assert {node.name: node.device for node in graph_def.node} == expected
 
 
+KILLED = """
+import os, sys
+from pathlib import Path
+from suite.execution.export import _new_folder
+with _new_folder(Path(sys.argv[1])) as temporary:
+    (temporary / "variables").mkdir()
+    (temporary / "variables/large").write_text("half")
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_killed_export_is_in_nobodys_way(folder, there):
+    above = folder / f"killed_{there}"
+    above.mkdir()
+    if there:  # and empty
+        (above / "new").mkdir()
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", KILLED, above / "new"], check=False)
+        assert done.returncode == -9
+        assert len(list(above.rglob("large"))) == 1
+    assert main([*EXPORT, "frozen.json", "--output", str(above / "new")]) == 0
+    assert [path.name for path in above.rglob("*")] == ["new", "graph.pb"]
+
+
+def test_what_another_process_is_exporting_is_left_alone(folder):
+    busy = folder / "busy"
+    part = busy / f".part-{os.getppid()}-0123456789ab"
+    part.mkdir(parents=True)
+    assert main([*EXPORT, "frozen.json", "--output", str(busy)]) == 2
+    assert main([*EXPORT, "frozen.json", "--output", str(busy / "beside")]) == 0
+    assert part.is_dir()
+
+
 def test_an_exported_program_heeds_all_that_was_asked(folder, capsys):
     """Captured in a child process, which says what is wrong and what is odd."""
     gpu = SPEEDS.replace('"cpu"', '"gpu"')
