@@ -14,8 +14,10 @@ from command_line import COMMAND, ENVIRONMENT, SMOKE_GRAPH, placebench, write_gr
 from two_ops import GRAPH, MACHINE, PLACEMENT
 
 from suite.capture.load_model import Loaded
-from suite.cli import main
+from suite.cli import main, parser
+from suite.commands._checks import check_written
 from suite.commands.graph import _facts
+from suite.core.errors import InputError
 from suite.core.paths import MACHINES
 from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
@@ -370,6 +372,10 @@ def assert_refused(arguments, words, capsys):
         ("bench m.toml --output m.toml", "--output and GRID are both m.toml; give two files"),
         ("workload g.json --output g.json", "--output and FILE are both g.json; give two files"),
         (
+            "workload g.json --placement g.json",
+            "--placement and FILE are both g.json; give two files",
+        ),
+        (
             "graph g.json --machine m.toml --workload ./g.json",
             "--workload and MODEL are both g.json; give two files",
         ),
@@ -531,11 +537,28 @@ def test_a_file_is_known_by_all_of_its_names(folder, capsys):
 
 
 def test_what_only_sounds_like_a_file_that_is_read_is_written(folder):
-    """The name of a machine, and that of the command, where a file of that name is there."""
-    simulate = ["simulate", "g.json", "--machine", "k40", "--placement", "p.json", "--trace"]
-    for name in ("k40", "simulate", "simulate"):
+    """The name of a machine, of a placer, and that of the command, also at the second call."""
+    machine = ["--machine", "k40", "--gpus", "1"]
+    simulate = ["simulate", "g.json", *machine, "--placement", "p.json", "--trace"]
+    for name in ("k40", "simulate") * 2:
         assert main([*simulate, name]) == 0
         assert json.loads((folder / name).read_text())["traceEvents"]
+    place = ["place", "g.json", *machine, "--placer", "cpu_only", "--output"]
+    for name in ("k40", "cpu_only", "place") * 2:
+        assert main([*place, name]) == 0
+        assert json.loads((folder / name).read_text())["devices"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_task_is_no_file_of_its_name():
+    """Nor is a step in Python: what it computes is in a file of another name."""
+    for model in ("nmt_2", "net:step"):
+        Path(model).touch()
+        check_written(parser().parse_args(["place", model, "--output", model]))
+    check_written(parser().parse_args(["profile", "x", "--task", "nmt_2", "--output", "nmt_2"]))
+    twice = parser().parse_args(["place", "g.json", "--output", "g.json"])
+    with pytest.raises(InputError, match=r"--output and MODEL are both g\.json; give two files"):
+        check_written(twice)
 
 
 def test_links_in_a_circle_are_one_line(folder, capsys):
