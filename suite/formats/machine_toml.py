@@ -45,12 +45,16 @@ def check_own_name(name: str) -> None:
 
 
 def machine_path(name_or_path: str | Path) -> Path:
-    """The TOML file of a machine, by name or as it is; it need not exist."""
+    """The TOML file of a machine, by name or as it is; it need not exist.
+
+    A name may have a dot in it; a file that is called so comes first.
+    """
     path = Path(name_or_path)
-    if path.suffix:
+    if path.suffix == ".toml" or (path.suffix and path.is_file()):
         return path
     places = [folder / f"{name_or_path}.toml" for folder in machine_folders()]
-    return next((place for place in places if place.exists()), places[0])
+    otherwise = path if path.suffix else places[0]
+    return next((place for place in places if place.exists()), otherwise)
 
 
 def load_machine(name_or_path: str | Path) -> Machine:
@@ -181,12 +185,17 @@ def whole_number(value: object, what: str) -> int:
 
 
 def each_device(table: Mapping[str, object], where: str) -> list[Mapping[str, object]]:
-    """The devices of one entry: itself or, with ``count``, so many, numbered behind its name."""
+    """The devices of one entry: itself or, with ``count``, so many, numbered behind its name.
+
+    What has no name, or one that is no text, gets none here: it is refused as it is.
+    """
     if "count" not in table:
         return [table]
     rest = {key: value for key, value in table.items() if key != "count"}
     name = table.get("name", "?")
     count = whole_number(table["count"], f"{where}: device {name}: count")
+    if not isinstance(table.get("name"), str):
+        return [rest] * count
     return [rest | {"name": f"{name}:{i}"} for i in range(count)]
 
 
