@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from suite.core.paths import GRIDS, check_folder_name
 from suite.core.uncertainty import Judging
 from suite.formats.machine_toml import known_machines, load_machine, profiles_folder
 from suite.formats.schema import LONGEST, LONGEST_DAYS, Fields, check_fields
+from suite.formats.toml_file import read_toml
 from suite.search.registry import lookup, make_placer, task, unknown
 from suite.search.training import policy_field
 from suite.simulator.judges import own_semantics
@@ -77,11 +77,9 @@ def _path(name_or_path: str) -> Path:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return read_toml(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
 
 
 def _planned(path: Path, table: Mapping[str, Any], seed: int | None, machine: str | None) -> Grid:

@@ -13,10 +13,13 @@ def parameters_of(pairs: list[str]) -> dict[str, Any]:
     """Read ``name=value`` pairs, values as TOML (numbers, true, "text")."""
     import tomllib
 
+    from suite.formats.schema import shown
+    from suite.formats.toml_file import parse_toml
+
     values: dict[str, Any] = {}
     for pair in pairs:
         try:
-            values |= tomllib.loads(pair)
+            values |= parse_toml(pair, f"--set {shown(pair)}")
         except tomllib.TOMLDecodeError:
             name, equals, text = pair.partition("=")
             if not equals:

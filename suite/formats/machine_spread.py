@@ -7,7 +7,6 @@ bandwidth = ..., overhead = ..., copy_bandwidth = ... }``: relative standard dev
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -17,6 +16,7 @@ from suite.core.errors import InputError
 from suite.core.uncertainty import LinkSpread, Spread
 from suite.formats.machine_toml import SPREAD, as_number, each_device, load_machine, machine_path
 from suite.formats.measured_costs import op_spreads
+from suite.formats.toml_file import read_toml
 
 _HINT = (
     "profile this host again (placebench profile), or state a relative spread of all its figures"
@@ -31,7 +31,7 @@ def load_spread(name_or_path: str | Path, task: str | None) -> Spread:
     older profiles do not.
     """
     path, machine = machine_path(name_or_path), load_machine(name_or_path)
-    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    table = read_toml(path)
     devices = {
         str(one["name"]): _share(one, f"{path}: device {one['name']}")
         for entry in table["device"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from suite.core.machine import CHANNELS, DISPATCH, OP_CLASSES, Device, Link, Mac
 from suite.core.paths import MACHINES, cache_folder
 from suite.core.units import parse_bytes
 from suite.formats.schema import check_fields, shown
+from suite.formats.toml_file import read_toml
 
 PARTS = ("devices", "overheads", "efficiencies", "links")
 MANY = 10_000
@@ -74,7 +74,7 @@ def machine_origin(name_or_path: str | Path) -> dict[str, str]:
 
 def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return read_toml(path)
     except IsADirectoryError:
         raise InputError(f"{path} is a folder; give a machine's .toml file") from None
     except PermissionError:
@@ -84,8 +84,6 @@ def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
         raise InputError(
             f"no machine {str(name_or_path)!r}; known: {known}; or give a .toml file"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
 
 
 def machine_from_table(table: Mapping[str, object], where: str = "machine") -> Machine:

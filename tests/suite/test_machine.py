@@ -1,8 +1,12 @@
 """Reading machines, choosing links, naming channels."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from suite.bench.grid import load_grid
+from suite.commands._placer import parameters_of
 from suite.core.errors import InputError
 from suite.core.units import parse_bytes
 from suite.formats.machine_toml import (
@@ -11,6 +15,7 @@ from suite.formats.machine_toml import (
     load_machine,
     machine_from_table,
     machine_origin,
+    machine_path,
     profiles_folder,
 )
 
@@ -121,6 +126,45 @@ def test_a_profile_does_not_hide_a_machine_of_placebench(user_folder):
     assert load_machine("k40").source
     with pytest.raises(InputError, match=r"machines.mine\.toml: source is 3; give text"):
         load_machine("mine")
+
+
+def test_a_profile_may_have_a_dot_in_its_name(user_folder, monkeypatch):
+    monkeypatch.chdir(user_folder)
+    profiles_folder().mkdir(parents=True)
+    (profiles_folder() / "my.host.toml").write_text("source = 3")
+    (user_folder / "my.host").mkdir()
+    assert "my.host" in known_machines()
+    assert machine_path("my.host") == profiles_folder() / "my.host.toml"
+    with pytest.raises(InputError, match=r"my\.host\.toml: source is 3; give text"):
+        load_machine("my.host")
+    (user_folder / "my.host").rmdir()
+    (user_folder / "my.host").write_text("")
+    assert machine_path("my.host") == machine_path("./my.host") == Path("my.host")
+    with pytest.raises(InputError, match=r"no machine 'your\.host'; known: .*my\.host"):
+        load_machine("your.host")
+
+
+LONG, DEEP = "7" * 5000, "[" * 5000
+UNUSABLE = {
+    f"source = {LONG}": "a number in it is too long; check units",
+    f"source = 0x{LONG}": "a number in it is too long; check units",
+    f"source = [[0x{LONG}]]": "a number in it is too long; check units",
+    f"source = {DEEP}": "tables or lists within one another too often; write it flat",
+    f"source{'.a' * 5000} = 3": "tables or lists within one another too often; write it flat",
+}
+
+
+@pytest.mark.parametrize("number", range(len(UNUSABLE)))
+def test_what_no_toml_file_can_mean_is_told(tmp_path, number):
+    text, told = list(UNUSABLE.items())[number]
+    path = tmp_path / "odd.toml"
+    path.write_text(text)
+    for read in (load_machine, load_grid):
+        with pytest.raises(InputError, match=f"^{path}: {told}$"):
+            read(str(path))
+    name, _, value = text.partition(" = ")
+    with pytest.raises(InputError, match=rf"^--set '.*\.\.\.: {told}$"):
+        parameters_of([f"{name}={value}"])
 
 
 def test_a_file_that_is_none_is_told_as_what_it_is(tmp_path):
@@ -251,6 +295,14 @@ def test_the_way_between_host_and_gpus_of_h100_8_is_the_one_that_was_measured():
         (
             {"efficiency": {"gpu": {"matmul": {"compute": 0.6, "memory": 0.8, "compte": 1}}}},
             "efficiency.gpu.matmul has a key 'compte'; it has compute and memory",
+        ),
+        (
+            {"device": [{"count": 2, "kind": "cpu", **DEVICE}]},
+            r"machine: device \? has no name; add it",
+        ),
+        (
+            {"device": [{"name": 3, "count": 2, "kind": "cpu", **DEVICE}]},
+            "device 3: name is 3; give text",
         ),
         ({"op_times": 3}, "op_times is 3; give text"),
         ({"color": "red"}, "unknown key 'color'"),
