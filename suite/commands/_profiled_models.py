@@ -84,13 +84,17 @@ def time_models(
 def keep_times(
     models: dict[str, Model], machine: Machine, seconds: Times, spreads: Times, folder: Path
 ) -> None:
-    """Write the times of all models, and remove those of an earlier profile of this name."""
+    """Write the times of all models, and remove those of an earlier profile of this name.
+
+    Their ``folder`` is there without any, too: where it is not, it was lost.
+    """
     from suite.formats.measured_costs import write_op_times
 
     kinds = {device: machine.devices[device].kind for device in one_of_each_kind(machine)}
     for name, (graph, _, kept) in models.items():
         by_kind = [{kinds[d]: one[name][d] for d in kinds} for one in (seconds, spreads)]
         write_op_times(graph, by_kind[0], folder, kept, by_kind[1])
+    folder.mkdir(parents=True, exist_ok=True)
     forget_others(folder, [kept for _, _, kept in models.values()])
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +78,12 @@ def _read(
     machine: Machine, task: str
 ) -> tuple[Path, str, dict[str, Floats], dict[str, Floats]] | None:
     """File, its graph's fingerprint, seconds and spreads by device kind; None: no such file."""
-    path = None if machine.op_times is None else machine.op_times / f"{task}.npz"
-    if path is None or not path.exists():
+    if machine.op_times is None:
+        return None
+    path = machine.op_times / f"{task}.npz"
+    if not path.exists():
+        if not machine.op_times.is_dir():
+            _warn_of_no(machine.op_times)
         return None
     try:
         with np.load(path, allow_pickle=False) as data:
@@ -85,6 +92,17 @@ def _read(
     except Exception as error:  # one changed byte of a zip raises any of a dozen kinds
         raise InputError(f"{path} is damaged ({error}); profile {task} again") from None
     return path, fingerprint, _kinds(parts, "seconds/"), _kinds(parts, "spread/")
+
+
+@cache
+def _warn_of_no(folder: Path) -> None:
+    """Say once that a machine's measured times are gone; processes of a pool leave it to theirs."""
+    if multiprocessing.parent_process() is None:
+        warnings.warn(
+            f"{folder}, the machine's measured times, is not there: operations take what its"
+            " figures give; copy the folder along with the machine's file, or profile again",
+            stacklevel=2,
+        )
 
 
 def _kinds(parts: Mapping[str, Floats], start: str) -> dict[str, Floats]:
@@ -135,8 +153,12 @@ def keep_machine(name_or_path: str | Path, folder: Path) -> None:
         return
     _copy(path, kept_machine(folder))
     times = load_machine(path).op_times
-    for file in sorted(times.glob("*.npz")) if times is not None else ():
-        _copy(file, folder / file.parent.name / file.name)
+    if times is None or not times.is_dir():
+        return
+    # Also where no model was timed: then nothing has been lost.
+    (folder / times.name).mkdir(exist_ok=True)
+    for file in sorted(times.glob("*.npz")):
+        _copy(file, folder / times.name / file.name)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -113,6 +113,24 @@ def test_measured_times_are_those_of_their_own_graph(profile):
         with_op_times(TWO, machine, "known")
 
 
+def test_that_the_times_of_a_machine_are_gone_is_told_once(profile, tmp_path, recwarn):
+    """As where its file alone was copied to another host; not where no model was timed."""
+    alone = tmp_path / "alone" / "mine.toml"
+    for folder in ("alone", "untimed/mine-ops"):
+        (tmp_path / folder).mkdir(parents=True)
+    for copy in (alone, tmp_path / "untimed" / "mine.toml"):
+        copy.write_text(PROFILE)
+        for task in ("known", "other", "known"):
+            assert with_op_times(TWO, load_machine(copy), task) is TWO
+    keep_machine(copy, tmp_path / "results")
+    assert with_op_times(TWO, load_machine(kept_machine(tmp_path / "results")), "known") is TWO
+    with_op_times(TWO, load_machine(profile), "other")
+    [told] = [str(one.message) for one in recwarn]
+    assert told.startswith(
+        f"{alone.parent / 'mine-ops'}, the machine's measured times, is not there"
+    )
+
+
 def test_only_what_was_timed_so_runs_several_operations_at_once(profile):
     machine = load_machine(profile)
     timed = with_op_times(TWO, machine, "known")
