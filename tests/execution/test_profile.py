@@ -360,6 +360,7 @@ def test_this_host_becomes_a_machine_that_is_found_by_name(tmp_path, monkeypatch
     assert "TensorFlow" not in shown.err.replace("TensorFlow's servers are unauthenticated", "")
     machine = load_machine("mine")
     assert machine.backend == "cluster"
+    assert machine.op_times.is_dir()  # though no model was timed: nothing was lost
     (device,) = machine.devices
     # An operation that launches nothing does less than one that does, within the noise of both,
     # which on a busy host is tenths of a microsecond.
