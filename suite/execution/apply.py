@@ -29,9 +29,9 @@ class PlacedStep:
         check_placeable(program)
         for name, variable in program.variables.items():
             check_movable(name, variable)
+        self._function = placed_function(program, devices)
         move((variable, devices[name]) for name, variable in program.variables.items())
         self._handles = [variable.handle for variable in self.variables]
-        self._function = placed_function(program, devices)
         self._types = [tensor.dtype for tensor in self._function.outputs]
 
     def __call__(self, *args: object, **kwargs: object) -> object:
