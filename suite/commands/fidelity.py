@@ -20,6 +20,7 @@ from suite.commands._common import (
     positive,
 )
 from suite.core.errors import InputError
+from suite.core.paths import check_folder_name
 
 if TYPE_CHECKING:
     from suite.bench.record import Record
@@ -31,7 +32,8 @@ def add(parsers: Subparsers) -> None:
         parsers,
         "fidelity",
         "Draw placements of several kinds, run each for real and in the simulator, and record both"
-        " step times. A second call runs only what is missing; `placebench report` writes"
+        " step times. A second call runs only what is missing, and refuses to replace records of"
+        " other settings unless told to (--replace); `placebench report` writes"
         " fidelity.md, .csv, .json and .png.",
         "  placebench fidelity rnnlm_small inception_v3 --machine here.toml --backend cluster\n"
         "  placebench fidelity rnnlm_small --machine here.toml --rounds 2",
@@ -62,6 +64,12 @@ def add(parsers: Subparsers) -> None:
         "--timeout", type=duration, default=600.0, help="of all steps, seconds (600)"
     )
     parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="delete the tasks' records of this machine that are of other settings (another"
+        " profile, backend, --steps, --seed or code); without it they are kept, and nothing runs",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,13 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.backends import make_backend
     from suite.execution.measurement import Timing
     from suite.execution.steps import step_of_task
-    from suite.fidelity.run import GRID, compare, unrecorded
+    from suite.fidelity.run import GRID, check_none_goes, compare, unrecorded
     from suite.fidelity.sample_placements import BEST, draw
     from suite.fidelity.when_needed import WhenNeeded
     from suite.formats.machine_toml import load_machine
     from suite.formats.measured_costs import keep_machine
 
     machine = load_machine(arguments.machine)
+    check_folder_name(machine.name, f"{arguments.machine}: the machine's name")
     asked, expose = backend_of(arguments, machine, otherwise="session"), arguments.expose
     timing = Timing(steps=arguments.steps, timeout=arguments.timeout)
     gpus = len(machine.gpus)
@@ -91,6 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     statuses: dict[str, str] = {}
     start = partial(make_backend, asked, machine, arguments.cluster, expose=expose)
     with locked(arguments.output), WhenNeeded(asked, start) as backend:
+        if not arguments.replace:
+            check_none_goes(problems, drawn, asked, timing, arguments.output)
         keep_machine(arguments.machine, arguments.output / GRID / machine.name)
         if any(unrecorded(t, problems[t], drawn[t], arguments.output) for t in problems):
             backend.start()

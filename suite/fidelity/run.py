@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,6 +27,8 @@ from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.fidelity.breakdown import breakdown
 from suite.fidelity.sample_placements import Drawn
+from suite.formats.machine_toml import load_machine
+from suite.formats.measured_costs import kept_machine
 from suite.simulator.judges import own_semantics
 from suite.simulator.result import SEMANTICS_VERSION
 from suite.simulator.timeline import Timeline, timeline
@@ -49,25 +50,19 @@ def compare(
 
     What a step is taken to be is the machine's own: OpenVINO's devices, say, take turns. In round
     ``number``, from 1, what is recorded under the same settings is run again only if its record has
-    fewer rounds. Records go below ``results``, kinds of placements in the place of placers. At the
-    end those of other settings go: searches on an older profile found other placements, and perhaps
-    more of them.
+    fewer rounds. Records go below ``results``, kinds of placements in the place of placers. Those
+    of other settings are replaced, and at the end go where nothing took their place: searches on an
+    older profile found other placements, and perhaps more of them. :func:`check_none_goes` refuses
+    that.
     """
-    code = code_of_modules(*PROTOCOL, "suite.fidelity.breakdown")
+    code = _code()
     # Were they run as they are drawn, a machine that warms up would look like a kind's doing.
     order = np.random.default_rng(number - 1).permutation(len(drawn))
     semantics = own_semantics(problem.machine)
 
-    def fingerprint(cell: Cell, devices: Ints) -> str:
-        rules = semantics.name, SEMANTICS_VERSION
-        # How long one waits for a run makes no difference to one that has ended.
-        protocol = vars(replace(timing, timeout=Timing.timeout)).items()
-        settings = (*rules, backend.name, protocol, cell.name)
-        return digest([problem.fingerprint, devices, str(settings)])
-
     for one in (drawn[i] for i in order):
         cell = _cell(problem, task, one.kind, one.number)
-        mark = fingerprint(cell, one.placement.devices)
+        mark = _fingerprint(problem, backend.name, timing, cell, one.placement.devices)
         record, _ = finished(cell.path(results), mark, code["digest"])
         if record is None or len(_rounds(record)) < number:
             measurement = backend.measure(step, one.placement.devices, timing)
@@ -85,11 +80,66 @@ def compare(
                 record |= _outcome(measurement, _rounds(record)) | {"parameters": one.about}
             write_record(record, one.placement.devices, cell.path(results))
         yield cell, record
+    for path in outdated(task, problem, (), backend.name, timing, results):
+        path.unlink()
+        path.with_suffix(".npz").unlink(missing_ok=True)
+
+
+def check_none_goes(
+    problems: Mapping[str, Problem],
+    drawn: Mapping[str, Sequence[Drawn]],
+    backend: str,
+    timing: Timing,
+    results: Path,
+) -> None:
+    """Raise InputError where :func:`compare` of these tasks would replace or remove records.
+
+    Also where the machine kept beside records, of other tasks perhaps, would become another one.
+    """
+    settings = backend, timing, results
+    going = {path for t in problems for path in outdated(t, problems[t], drawn[t], *settings)}
+    for problem in problems.values():
+        folder = results / GRID / problem.machine.name
+        kept = kept_machine(folder)
+        if kept.exists() and load_machine(kept).fingerprint != problem.machine.fingerprint:
+            going.update(records_below(folder))
+    if going:
+        words = f"1 record, {min(going)}, is" if len(going) == 1 else f"{len(going)} records are"
+        first = "" if len(going) == 1 else f" ({min(going)}, ...)"
+        raise InputError(
+            f"{words} of another profile, backend, --steps, --seed or code than now{first}; give"
+            " another --output, or --replace to delete what was measured"
+        )
+
+
+def outdated(
+    task: str,
+    problem: Problem,
+    drawn: Sequence[Drawn],
+    backend: str,
+    timing: Timing,
+    results: Path,
+) -> list[Path]:
+    """A task's records that are damaged or were made under other settings than those of now.
+
+    Where a placement of ``drawn`` is to be recorded, that of another one, or one that other code
+    made, counts as well.
+    """
+    wanted = {(one.kind, one.number): one.placement.devices for one in drawn}
+    code, found = _code()["digest"], []
     for path in records_below(_folder(problem, task, results)):
-        cell = _cell(problem, task, path.parent.name, int(path.stem.removeprefix("seed")))
-        if _outdated(path, partial(fingerprint, cell)):
-            path.unlink()
-            path.with_suffix(".npz").unlink(missing_ok=True)
+        kind, number = path.parent.name, int(path.stem.removeprefix("seed"))
+        cell, devices = _cell(problem, task, kind, number), wanted.get((kind, number))
+        try:
+            of = read_devices(path) if devices is None else devices
+        except InputError:
+            found.append(path)
+            continue
+        mark = _fingerprint(problem, backend, timing, cell, of)
+        why = finished(path, mark, None if devices is None else code)[1]
+        if why in ("damaged", "changed", "code"):
+            found.append(path)
+    return found
 
 
 def unrecorded(task: str, problem: Problem, drawn: Sequence[Drawn], results: Path) -> bool:
@@ -127,13 +177,17 @@ def _folder(problem: Problem, task: str, results: Path) -> Path:
     return _cell(problem, task, "", 0).path(results).parent
 
 
-def _outdated(path: Path, fingerprint: Callable[[Ints], str]) -> bool:
-    """Whether a record is damaged or was made under other settings than those of now."""
-    try:
-        mark = fingerprint(read_devices(path))
-    except InputError:
-        return True
-    return finished(path, mark, None)[1] in ("damaged", "changed")
+def _fingerprint(problem: Problem, backend: str, timing: Timing, cell: Cell, devices: Ints) -> str:
+    """16 hexadecimal digits of all that decides the record of a placement, int32[ops]."""
+    rules = own_semantics(problem.machine).name, SEMANTICS_VERSION
+    # How long one waits for a run makes no difference to one that has ended.
+    protocol = vars(replace(timing, timeout=Timing.timeout)).items()
+    settings = (*rules, backend, protocol, cell.name)
+    return digest([problem.fingerprint, devices, str(settings)])
+
+
+def _code() -> dict[str, Any]:
+    return code_of_modules(*PROTOCOL, "suite.fidelity.breakdown")
 
 
 def _record(cell: Cell, drawn: Drawn, line: Timeline, measurement: Measurement) -> Record:

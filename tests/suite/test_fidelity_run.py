@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from models.rnnlm import RNNLM
+from suite.bench.lock import FILE
 from suite.bench.record import records_below
 from suite.capture.to_graph import capture
 from suite.cli import main
+from suite.core.paths import GRIDS
 from suite.core.problem import Problem
 from suite.execution.measurement import Step, Timing
 from suite.execution.session import SessionBackend
@@ -186,6 +188,68 @@ def test_the_records_of_one_task_outlast_the_next(run, step, problem, backend, t
     second = list(compare("second", problem, step[0], drawn[:1], backend, TIMING, tmp_path))
     cells = [cell for cell, _ in [*found, *second]]
     assert records_below(tmp_path) == sorted(cell.path(tmp_path) for cell in cells)
+
+
+HERE = """name = "NAME"
+device = [{name = "cpu", count = 2, kind = "cpu", memory = "8 GB", peak_flops = PEAK, \
+memory_bandwidth = 1e10, launch_overhead = 1e-5}]
+link = [{bandwidth = 1e9, latency = 1e-5}]
+"""
+
+
+@pytest.fixture
+def fidelity(tmp_path, capsys):
+    """Calls the command on a profile of this peak; returns its exit code and what it says."""
+
+    def call(*words, peak="5e10", name="here", output="results"):
+        file = tmp_path / peak / "here.toml"  # graphs are kept by their machine's path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(HERE.replace("PEAK", peak).replace("NAME", name))
+        fixed = ["--machine", str(file), "--plain", "--output", str(tmp_path / output)]
+        code = main(["fidelity", str(GRIDS / "rehearsal.npz"), *fixed, *words])
+        return code, capsys.readouterr().err
+
+    return call
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*.*") if path.name != FILE}
+
+
+def test_what_was_measured_is_replaced_only_where_one_says_so(fidelity, tmp_path):
+    few = "--placements", "2"
+    assert fidelity(*few) == (0, "")
+    measured = contents(tmp_path / "results")
+    for words, peak in ((), "6e10"), (["--steps=7"], "5e10"), (["--backend=cluster"], "5e10"):
+        code, said = fidelity(*few, *words, peak=peak)
+        assert code == 2
+        assert "2 records are of another profile, backend, --steps, --seed or code than" in said
+        assert "give another --output, or --replace" in said
+        assert contents(tmp_path / "results") == measured
+    assert fidelity("--placements", "3") == (0, "")  # what is missing is added
+    assert measured.items() <= contents(tmp_path / "results").items()
+    assert fidelity(*few, "--replace", peak="6e10") == (0, "")
+    after = contents(tmp_path / "results")
+    records = [path for path in after if path.suffix == ".json"]
+    assert len(records) == 2
+    assert all(measured[path] != after[path] for path in records)
+
+
+def test_a_profile_that_lies_beside_another_tasks_records_is_kept(fidelity, tmp_path):
+    assert fidelity("--placements", "1") == (0, "")
+    records = tmp_path / "results" / "fidelity" / "here" / "0gpu"
+    (records / "rehearsal").rename(records / "another")
+    code, said = fidelity("--placements", "1", peak="6e10")
+    assert code == 2
+    assert f"1 record, {records / 'another' / 'single' / 'seed0.json'}, is of another" in said
+
+
+@pytest.mark.parametrize("name", ["a/b", "", ".."])
+def test_a_machine_whose_name_is_no_folders_is_refused(name, fidelity, tmp_path):
+    code, said = fidelity(name=name)
+    assert code == 2
+    assert f"here.toml: the machine's name {name!r} cannot name a folder" in said
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize(
