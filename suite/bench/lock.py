@@ -6,17 +6,16 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Protocol
 
+from suite.bench.record import RECORDS, records_below
 from suite.core.errors import InputError
 from suite.core.processes import is_running
 
 FILE = ".lock"
-DEPTH = 5
-"""Folders between a results folder and its records: grid, machine, GPUs, task and placer."""
 PATIENCE = 20.0
 """Seconds to wait for the workers of a run that is gone; they end within a moment of it."""
 
@@ -43,17 +42,29 @@ def _received(passed: _Passed) -> HeldOpen:
     return HeldOpen(passed.detach())
 
 
-def results_of(path: Path) -> Path:
-    """The results folder that a part of it, or a record, lies in; InputError if it is not there.
+def results_of(path: Path) -> set[Path]:
+    """The results folders, absolute, of a record or of all those somewhere below a folder.
 
-    That is the nearest that a run has locked before, as far up as it can be from a record, else the
-    folder itself.
+    A run holds the folder that its grids lie in, whichever part of it is to be brought up to date.
+    Where records are not laid out as bench does, and where there is none, it is the folder itself.
+    InputError if it is not there.
     """
     if not path.exists():
         raise InputError(f"there is no {path}; run bench first, or give the folder of its --output")
     folder = path if path.is_dir() else path.parent
-    above = (folder, *folder.absolute().parents[:DEPTH])
-    return next((one for one in above if (one / FILE).exists()), folder)
+    levels = RECORDS.count("/")
+    records = [record.absolute() for record in records_below(path)]
+    found = {record.parents[levels] for record in records if record.match(RECORDS)}
+    return found or {folder.absolute()}
+
+
+@contextmanager
+def all_locked(path: Path) -> Iterator[None]:
+    """Hold all results folders of the records at or below ``path``, as :func:`locked` holds one."""
+    with ExitStack() as held:
+        for results in sorted(results_of(path)):
+            held.enter_context(locked(results))
+        yield
 
 
 @contextmanager

@@ -23,10 +23,10 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is left as it is; 1 when something is."""
-    from suite.bench.lock import locked, results_of
+    from suite.bench.lock import all_locked
     from suite.bench.rebound import rebound
 
-    with locked(results_of(arguments.results)):
+    with all_locked(arguments.results):
         counts = counted(rebound(arguments.results), "changed", "same")
     if not counts:
         raise InputError(f"no records with a bound below {arguments.results}; run bench first")

@@ -44,10 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _replay(results: Path, evaluations: int) -> int:
-    from suite.bench.lock import locked, results_of
+    from suite.bench.lock import all_locked
     from suite.bench.replay import SAME_CODE, STAMPED, replay
 
-    with locked(results_of(results)):
+    with all_locked(results):
         counts = counted(replay(results, evaluations), STAMPED, SAME_CODE)
     if not counts:
         raise InputError(f"no simulated records below {results}; run bench first")

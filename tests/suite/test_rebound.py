@@ -1,11 +1,12 @@
 """Recorded bounds are brought up to date, and nothing else."""
 
 import json
+import shutil
 
 import pytest
 from command_line import write_grid
 
-from suite.bench.lock import locked
+from suite.bench.lock import FILE, locked
 from suite.cli import main
 
 
@@ -43,6 +44,25 @@ def test_what_another_run_writes_into_is_left_alone(results, capsys):
                 assert main([command[0], str(path), *command[1:]]) == 2
                 assert f"is writing into {results}" in capsys.readouterr().err
     assert main(["rebound", str(results)]) == 0
+
+
+def test_a_part_of_the_results_is_held_as_a_whole_though_it_was_rescored_alone(results, capsys):
+    (results / FILE).unlink()  # as in a fresh clone
+    grid = results / "g"
+    assert main(["rescore", str(grid)]) == 0
+    assert not (grid / FILE).exists()
+    with locked(results):
+        assert main(["rescore", str(grid)]) == 2
+        assert f"is writing into {results}" in capsys.readouterr().err
+
+
+def test_all_results_folders_below_a_folder_are_held(results, tmp_path, capsys):
+    other = shutil.copytree(results, tmp_path / "other")
+    for held in results, other:
+        with locked(held):
+            assert main(["rebound", str(tmp_path)]) == 2
+            assert f"is writing into {held}" in capsys.readouterr().err
+    assert main(["rebound", str(tmp_path)]) == 0
 
 
 def test_records_without_a_bound_stay_without(results, capsys):
