@@ -62,8 +62,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file that takes no more."""
 LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 """Errors of a system that gives no more files, processes or memory."""
-KEEPING = ("bench", "fidelity", "gate", "host", "workload")
-"""Commands that leave a record of each cell as it is done."""
+KEEPING = ("bench", "fidelity", "host", "workload")
+"""Commands that leave a record of each cell as it is done, and go on from there."""
 
 
 class _Version(argparse.Action):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.commands._checks import refuse
 from suite.commands._common import Subparsers, command, positive
+from suite.core.errors import InputError
 
 if TYPE_CHECKING:
     from suite.gate.rule import Rule
@@ -48,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.gate.rule import Rule
     from suite.gate.runs import read_runs
     from suite.gate.verdict import exit_code
-    from suite.report.gate_summary import summary
 
     rule = Rule(arguments.tolerance)
     if arguments.interleave is None:
@@ -56,12 +59,29 @@ def run(arguments: argparse.Namespace) -> int:
         verdicts = rule.compare(read_runs(arguments.base), read_runs(arguments.head))
     else:
         verdicts = _in_turn(arguments, rule)
+    _tell(verdicts)
+    return exit_code(verdicts)
+
+
+def _tell(verdicts: Sequence[Verdict]) -> None:
+    """Print the summary, also to GitHub's."""
+    from suite.report.gate_summary import summary
+
     text = summary(verdicts)
-    print(text, end="")
+    print(text, end="", flush=True)
     if os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(os.environ["GITHUB_STEP_SUMMARY"]).open("a", encoding="utf-8") as file:
             file.write(text)
-    return exit_code(verdicts)
+
+
+@contextmanager
+def _told_if_stopped(verdicts: Sequence[Verdict]) -> Iterator[None]:
+    """Print what is known so far where a second run, which is to confirm it, comes to no end."""
+    try:
+        yield
+    except (InputError, KeyboardInterrupt):
+        _tell(verdicts)
+        raise
 
 
 def _in_turn(arguments: argparse.Namespace, rule: Rule) -> list[Verdict]:
@@ -79,8 +99,9 @@ def _in_turn(arguments: argparse.Namespace, rule: Rule) -> list[Verdict]:
         suspects = [v for v in verdicts if (v.kind, v.word) == (MEASURED, SLOWER)]
         for suspect in suspects:
             retried = [replace(s, results=s.results / AGAIN / suspect.name) for s in sides]
-            only = f"{arguments.interleave} --only {suspect.name}"
-            interleave(retried, only, rounds)
-            again = rule.compare(*(read_runs(side.results) for side in retried))
+            only = f"{arguments.interleave} --only {shlex.quote(suspect.name)}"
+            with _told_if_stopped(verdicts):
+                interleave(retried, only, rounds)
+                again = rule.compare(*(read_runs(side.results) for side in retried))
             verdicts = [confirmed(v, again) if v is suspect else v for v in verdicts]
     return verdicts

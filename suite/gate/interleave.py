@@ -37,18 +37,28 @@ class Side:
 def checkout(base: str) -> Iterator[Path]:
     """Yield the folder ``base`` or, if it is a commit, a checkout of it that is removed after.
 
-    InputError when it is neither.
+    InputError when it is neither, and when there is no placebench in it: then the installed one
+    would run in its place.
     """
     if Path(base).is_dir():
-        yield Path(base).resolve()
+        yield _with_code(Path(base).resolve(), base)
         return
     with TemporaryDirectory(prefix="placebench-base-") as folder:
         code = Path(folder) / "code"
         _git(f"{base} is no folder and no commit", "worktree", "add", "--detach", str(code), base)
         try:
-            yield code
+            yield _with_code(code, base)
         finally:
             _git("cannot remove the checkout", "worktree", "remove", "--force", str(code))
+
+
+def _with_code(folder: Path, base: str) -> Path:
+    if not (folder / "suite" / "cli.py").is_file():
+        raise InputError(
+            f"{base} is no checkout of placebench, it has no suite/cli.py; give --commit a commit"
+            " or a checkout's folder"
+        )
+    return folder
 
 
 def _git(trouble: str, *arguments: str) -> None:

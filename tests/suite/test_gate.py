@@ -339,6 +339,7 @@ def measured_checkout(tmp_path_factory):
 
 def test_a_slower_measured_cell_is_measured_again(measured_checkout, tmp_path):
     grid = write_grid(tmp_path / "g.toml", {"cpu_only": 1, "gpu_only": 1})
+    grid.write_text(grid.read_text().replace('"tiny"', '"a tiny one"'))
     folders = [tmp_path / "base", tmp_path / "head"]
     run = ["--interleave", f"{grid} --workers 0 --only cpu", "--rounds", 3]
     done = placebench("gate", *folders, *run, "--commit", measured_checkout)
@@ -347,6 +348,18 @@ def test_a_slower_measured_cell_is_measured_again(measured_checkout, tmp_path):
     assert "| +11.1 % | +11.1 % to +11.1 % | 3 |" in done.stdout
     again = sorted(tmp_path.rglob("again/**/seed0.json"))
     assert len(again) == 6
+
+
+def test_what_was_found_is_told_before_what_stops_the_second_run(measured_checkout, tmp_path):
+    grid = write_grid(tmp_path / "g.toml", {"cpu_only": 1})
+    folders = [tmp_path / "base", tmp_path / "head"]
+    folders[0].mkdir()
+    (folders[0] / "again").write_text("where the second run's folder would be")
+    run = ["--interleave", f"{grid} --workers 0", "--rounds", 3, "--commit", measured_checkout]
+    done = placebench("gate", *folders, *run)
+    assert done.returncode == 2
+    assert "| measured | slower  |" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith("placebench: error: bench ")
 
 
 def test_a_second_run_that_disagrees_clears_a_cell():
@@ -393,6 +406,16 @@ def test_a_commit_that_is_not_there(tmp_path):
         ["git", "-C", str(ROOT), "worktree", "list"], capture_output=True, text=True, check=True
     )
     assert "placebench-base" not in worktrees.stdout
+
+
+def test_a_folder_without_placebench_is_not_compared_with_itself(tmp_path):
+    (tmp_path / "suite").mkdir()
+    done = placebench(
+        "gate", tmp_path / "a", tmp_path / "b", "--interleave", "smoke", "--commit", tmp_path
+    )
+    assert done.returncode == 2
+    assert f"{tmp_path} is no checkout of placebench, it has no suite/cli.py" in done.stderr
+    assert not (tmp_path / "a").exists()
 
 
 def test_gpu_runners_never_run_foreign_code():
