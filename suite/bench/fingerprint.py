@@ -20,17 +20,19 @@ from suite.search.training import policy_field, policy_path
 from suite.simulator.result import SEMANTICS_VERSION
 
 
-def fingerprint(job: Job) -> str:
+def fingerprint(job: Job, machine: str | None = None) -> str:
     """16 hexadecimal digits of all settings of a job: a change makes its cell run again.
 
-    Of the placer's parameters, those count that are not at their defaults.
+    Of the placer's parameters, those count that are not at their defaults. ``machine`` is the file
+    of the cell's machine; None: it is looked up by its name.
     """
     cell, placer = job.cell, make_placer(job.placer, job.parameters)
+    machine = machine or cell.machine
     settings = {
         "format": FORMAT,
         "cell": cell.name,
-        "graph": timed_graph(cell.task, cell.machine, job.graph_file).fingerprint,
-        "machine": load_machine(cell.machine).with_gpus(cell.gpus).fingerprint,
+        "graph": timed_graph(cell.task, machine, job.graph_file).fingerprint,
+        "machine": load_machine(machine).with_gpus(cell.gpus).fingerprint,
         "backend": job.backend,
         "semantics": [semantics(job), SEMANTICS_VERSION],
         "placer": job.placer,
@@ -43,7 +45,7 @@ def fingerprint(job: Job) -> str:
     policy = policy_path(placer)
     if policy is not None:
         settings["policy"] = PolicyFile.load(policy).digest
-    judge = judging_of(job)
+    judge = judging_of(job, machine)
     if judge is not None:
         settings["judge"] = judge
     if job.measure_top is not None:
@@ -51,19 +53,19 @@ def fingerprint(job: Job) -> str:
     return digest([json.dumps(settings, sort_keys=True)])
 
 
-def judging_of(job: Job) -> list[Any] | None:
+def judging_of(job: Job, machine: str | None = None) -> list[Any] | None:
     """What decides how a job's search is judged, fit for JSON; None where nothing was asked."""
-    return None if job.judge is None else [asdict(job.judge), recorded_spread(job)]
+    return None if job.judge is None else [asdict(job.judge), recorded_spread(job, machine)]
 
 
-def recorded_spread(job: Job) -> str:
+def recorded_spread(job: Job, machine: str | None = None) -> str:
     """The fingerprint of the uncertainty that the cell's machine records, where that is asked for.
 
     InputError where the machine records none.
     """
     if not isinstance(job.judge, Judging) or job.judge.spread is not None:
         return ""
-    return load_spread(job.cell.machine, named_task(job)).fingerprint
+    return load_spread(machine or job.cell.machine, named_task(job)).fingerprint
 
 
 def semantics(job: Job) -> str:

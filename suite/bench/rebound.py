@@ -7,7 +7,12 @@ from pathlib import Path
 
 from suite.bench.judge import bound_of, is_bounded
 from suite.bench.record import Record
-from suite.bench.recorded import each_record, recorded_problem, recorded_semantics
+from suite.bench.recorded import (
+    check_same_settings,
+    each_record,
+    recorded_problem,
+    recorded_semantics,
+)
 from suite.formats.json_file import write_json
 
 
@@ -33,5 +38,6 @@ def _bounded_again(record: Record, path: Path) -> str:
     now = {"lower_bound": bound.seconds, "bound_kind": bound.kind}
     if record | now == record:
         return "same"
+    check_same_settings(record, path)
     write_json(record | now, path)
     return "changed"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from suite.bench.cell import SIMULATOR, Cell, Job, judging
+from suite.bench.cell import SIMULATOR, Cell, Job, MeasureTop, judging
+from suite.bench.fingerprint import fingerprint
 from suite.bench.load_problem import kept_graph, make_problem
 from suite.bench.record import Record, read_record, records_below
 from suite.core.errors import InputError
@@ -63,6 +64,18 @@ def recorded_problem(record: Record, path: Path) -> Problem:
     return problem
 
 
+def check_same_settings(record: Record, path: Path) -> None:
+    """Raise InputError unless the record at ``path`` was made with the settings found now.
+
+    The machine that lies beside it may be a later profile's, and one of placebench may have been
+    mended since: what follows from that machine is nothing to add to this record.
+    """
+    job = recorded_job(record, path)
+    machine = machine_of_records(path.absolute().parents[3], job.cell.machine)
+    if fingerprint(job, machine) != record["fingerprint"]:
+        raise InputError("its machine, or another setting, is not that of now; run the cell again")
+
+
 def recorded_semantics(record: Record, problem: Problem) -> str:
     """By which semantics a record's placement was simulated.
 
@@ -88,7 +101,9 @@ def recorded_job(record: Record, path: Path) -> Job:
             record["budget"]["seconds"],
             None,
             record["semantics"],
+            backend=record["backend"],
             judge=judging(record["judge"]) if "judge" in record else None,
+            measure_top=MeasureTop(**record["measure_top"]) if "measure_top" in record else None,
         )
     except (KeyError, TypeError, IndexError):
         raise InputError("the record does not say how it was made; run the cell again") from None

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from suite.bench.judge import judged
 from suite.bench.record import Record, read_devices
-from suite.bench.recorded import each_record, recorded_problem, recorded_semantics, was_simulated
+from suite.bench.recorded import (
+    check_same_settings,
+    each_record,
+    recorded_problem,
+    recorded_semantics,
+    was_simulated,
+)
 from suite.core.placement import Placement
 from suite.formats.json_file import write_json
 
@@ -33,9 +39,9 @@ def difference(record: Record, path: Path) -> str:
 def rescore(results: Path) -> Iterator[tuple[Path, str]]:
     """Add to records how their placements fare under every semantics, where they do not say.
 
-    Records of placements that ran for real get what today's simulator says of them. Yields every
-    record with a placement and ``changed``, ``same``, or why it is left as it is: it does not
-    :func:`verify`. Nothing else in a record changes.
+    Records of placements that ran for real get what today's simulator says of them, if the machine
+    found is still theirs. Yields every record with a placement and ``changed``, ``same``, or why it
+    is left as it is: it does not :func:`verify`, say. Nothing else in a record changes.
     """
     yield from each_record(results, was_simulated, _rescored)
 
@@ -47,6 +53,7 @@ def _rescored(record: Record, path: Path) -> str:
         # What else is in a record of `placebench fidelity` needs the trace, which is not kept.
         if not wrong or wrong == OTHER_PLACEMENT or "breakdown" in record:
             return wrong or "same"
+        check_same_settings(record, path)
         now = {"simulated": record["simulated"] | _known(again, record["simulated"])}
     else:
         now = {"under_semantics": again["under_semantics"]}

@@ -58,6 +58,24 @@ def beside_records_of_a_host_that_is_gone(folder, path):
     bounded = "1 records bounded anew, 2 had the same bound, 0 left as they are"
     assert run(folder, "rebound", str(real)).stdout.strip() == bounded
     assert json.loads(path.read_text()) == record
+    beside_a_later_profile_of_that_name(folder)
+
+
+def beside_a_later_profile_of_that_name(folder):
+    """What follows from another machine than the one that a record was made on stays out of it."""
+    real, simulated = (folder / "r" / name for name in ("mine@cluster", "mine"))
+    kept = {path: path.read_bytes() for path in folder.glob("r/**/seed*.json")}
+    for one in real, simulated:
+        later = MACHINE.replace("peak_flops = ", "peak_flops = 1")
+        assert later != MACHINE
+        (one / "pair/machine.toml").write_text(later)
+    why = "its machine, or another setting, is not that of now; run the cell again"
+    for command, where in (("rescore", real), ("rebound", real), ("rebound", simulated)):
+        done = run(folder, command, str(where))
+        assert done.returncode == 1
+        assert why in done.stdout
+        assert "\n0 records " in done.stdout
+    assert {path: path.read_bytes() for path in kept} == kept
 
 
 HELD = """
