@@ -1,10 +1,12 @@
-"""One bench, or what brings its records up to date, at a time writes into a results folder."""
+"""One run at a time writes into a results folder, and one training into its policy file."""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.reduction import DupFd
@@ -16,6 +18,8 @@ from suite.core.errors import InputError
 from suite.core.processes import is_running
 
 FILE = ".lock"
+WITHOUT = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+"""Errors of a file system that has no locks."""
 PATIENCE = 20.0
 """Seconds to wait for the workers of a run that is gone; they end within a moment of it."""
 
@@ -76,9 +80,37 @@ def locked(results: Path) -> Iterator[HeldOpen]:
     what the workers must be started with.
     """
     results.mkdir(parents=True, exist_ok=True)
-    handle = os.open(results / FILE, os.O_RDWR | os.O_CREAT, 0o666)
+    with _held(results / FILE, results) as handle:
+        yield handle
+
+
+@contextmanager
+def output_locked(output: Path) -> Iterator[None]:
+    """Hold one file to be written, as :func:`locked` holds a folder, by a hidden one beside it."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with _held(output.with_name(f".{output.name}{FILE}"), output):
+        yield
+
+
+@contextmanager
+def _held(file: Path, written: Path) -> Iterator[HeldOpen]:
+    """Hold the lock in ``file``; ``written`` is what it stands for.
+
+    On a file system without locks one is warned and goes on: what a lock prevents is rare, and
+    there would be no other way to write there.
+    """
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        _take(handle, results)
+        try:
+            _take(handle, written)
+        except OSError as error:
+            if error.errno not in WITHOUT:
+                raise
+            warnings.warn(
+                f"{file} cannot be locked ({error.strerror}); start no other run that writes into"
+                f" {written}",
+                stacklevel=2,
+            )
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield HeldOpen(handle)
@@ -86,7 +118,7 @@ def locked(results: Path) -> Iterator[HeldOpen]:
         os.close(handle)
 
 
-def _take(handle: int, results: Path) -> None:
+def _take(handle: int, written: Path) -> None:
     end = time.monotonic() + PATIENCE
     while True:
         with suppress(BlockingIOError):
@@ -96,7 +128,7 @@ def _take(handle: int, results: Path) -> None:
         if (holder is not None and is_running(holder)) or time.monotonic() > end:
             who = "another run" if holder is None else f"process {holder}"
             raise InputError(
-                f"{who} is writing into {results}; wait until it ends, or give another --output"
+                f"{who} is writing into {written}; wait until it ends, or give another --output"
             )
         time.sleep(0.1)
 

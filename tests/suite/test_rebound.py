@@ -1,5 +1,7 @@
 """Recorded bounds are brought up to date, and nothing else."""
 
+import errno
+import fcntl
 import json
 import shutil
 
@@ -63,6 +65,16 @@ def test_all_results_folders_below_a_folder_are_held(results, tmp_path, capsys):
             assert main(["rebound", str(tmp_path)]) == 2
             assert f"is writing into {held}" in capsys.readouterr().err
     assert main(["rebound", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_where_the_file_system_has_no_locks_one_is_warned(number, results, monkeypatch):
+    def flock(*_):
+        raise OSError(number, "no locks here")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.warns(UserWarning, match=r"r/.lock cannot be locked \(no locks here\); start no"):
+        assert main(["rebound", str(results)]) == 0
 
 
 def test_records_without_a_bound_stay_without(results, capsys):
