@@ -162,7 +162,8 @@ def train(
     Beside each graph it is trained on so many variants of it (:mod:`suite.bench.variants`), each
     with the budget of the graph's job. Its state is saved every ``interval`` seconds beside
     ``output``. Returns the policy, and whether it was there already. InputError where the file is
-    there and is another policy, or none: hours of training are not written over.
+    there and is another policy, or none, and where that state is of another training: hours of
+    training are not written over.
     """
     subjects = _subjects(jobs, variants)
     identity = _identity(subjects)
@@ -175,6 +176,11 @@ def train(
             )
         return found, True
     saved = Checkpoint(checkpoint_path(output), identity, interval)
+    if saved.is_of_another:
+        raise InputError(
+            f"{saved.path} is of a training with other settings or by other code; give its settings"
+            " to go on with it, delete it, or write another file"
+        )
     searches = [search_of(one.job, one.problem, _journal(one, listener)) for one in subjects]
     for one in subjects:
         if not one.problem.graph.n_ops:

@@ -71,6 +71,7 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, or say that it is done; print what the policy is."""
     from suite.bench.grid import load_grid
+    from suite.bench.lock import output_locked
     from suite.bench.train import lessons_of, train
     from suite.commands._display import Display
     from suite.commands._prepare import prepared
@@ -82,10 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
     grid = load_grid(arguments.grid, arguments.seed, arguments.machine)
     tasks = arguments.only, arguments.without
     jobs = lessons_of(grid, arguments.placer, *tasks, arguments.gpus, arguments.evaluations)
-    output.parent.mkdir(parents=True, exist_ok=True)
     remove_parts(output.parent)
     allow_traces()
-    with prepared(list(jobs), output.parent, 0, here=True):
+    with output_locked(output), prepared(list(jobs), output.parent, 0, here=True):
         COMPILE_TIME.announce(FIRST_USE)
         with Display() as display:
             policy, was_there = train(

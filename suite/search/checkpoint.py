@@ -100,12 +100,24 @@ class Checkpoint:
 
     def spent(self) -> float:
         """Seconds that the search had taken when it was saved; 0 where there is nothing usable."""
+        own = self._own()
+        try:
+            return float(own["elapsed"]) if own["identity"] == self.identity else 0.0
+        except (KeyError, TypeError, ValueError):
+            return 0.0
+
+    @property
+    def is_of_another(self) -> bool:
+        """Whether there is a whole one of another job: of other settings, or of other code."""
+        return self._own().get("identity") not in (None, self.identity)
+
+    def _own(self) -> dict[str, Any]:
+        """The search's counters; none where there is no whole file."""
         try:
             with np.load(self.path, allow_pickle=False) as data:
-                own = json.loads(str(data[_OWN]))
-            return float(own["elapsed"]) if own["identity"] == self.identity else 0.0
+                return dict(json.loads(str(data[_OWN])))
         except Exception:  # whatever a damaged file makes of its readers; load() warns of it
-            return 0.0
+            return {}
 
     def remove(self) -> None:
         """Delete the file; a search that begins now begins afresh."""

@@ -13,6 +13,7 @@ from fan import fan
 from suite import cli
 from suite.bench.fingerprint import fingerprint
 from suite.bench.grid import load_grid
+from suite.bench.lock import output_locked
 from suite.bench.run_cell import run
 from suite.bench.train import checkpoint_path, lessons_of
 from suite.core.errors import InputError
@@ -20,6 +21,7 @@ from suite.formats.interchange import write_graph
 from suite.formats.policy_file import PolicyFile
 from suite.report.load_records import load_records
 from suite.report.policies import seen_mark, seen_note
+from suite.search.checkpoint import Checkpoint
 
 GRID = """
 machine = "k40"
@@ -112,6 +114,38 @@ def test_another_policy_is_not_written_over(
     assert "was trained on other graphs, with other settings or by other code" in told
     assert told.count("\n") == 1
     assert (folder / "without_fan.npz").read_bytes() == before
+
+
+def test_one_training_at_a_time_writes_a_policy(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", str(folder / "mine.toml"), "--without", "fan", "--output"]
+    one, other = tmp_path / "one.npz", tmp_path / "other.npz"
+    with output_locked(one):
+        assert cli.main([*words, str(one)]) == 2
+        assert f"is writing into {one}; wait until it ends" in capsys.readouterr().err
+        assert cli.main([*words, str(other)]) == 0
+    assert not one.exists()
+
+
+def test_what_another_training_has_reached_is_not_written_over(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "new" / "p.npz"
+    reached = checkpoint_path(output)
+    Checkpoint(reached, "seed 0's").save({"elapsed": 9999.0}, {})
+    before = reached.read_bytes()
+    words = ["train", str(folder / "mine.toml"), "--without", "fan", "--checkpoint", "0"]
+    words += ["--output", str(output)]
+    assert cli.main(words) == 2
+    told = capsys.readouterr().err
+    assert f"{reached} is of a training with other settings or by other code; give" in told
+    assert told.count("\n") == 1
+    assert reached.read_bytes() == before
+    reached.write_bytes(b"damaged")
+    with pytest.warns(UserWarning, match=r"p.npz.checkpoint.npz is damaged .*; starting afresh"):
+        assert cli.main(words) == 0
+    assert not reached.exists()
 
 
 def test_a_policy_says_what_it_is_of(folder: Path) -> None:
