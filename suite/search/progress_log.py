@@ -77,7 +77,9 @@ class Journal:
         """Whether no step has been added."""
 
     def resume(self, step: int | None) -> None:
-        """Forget what was written after ``step``; None: all of it."""
+        """Forget what was written after ``step``; None: all of it, as of a search begun anew."""
+        self._columns = None
+        self.close()
         if self.path is None or not self.path.exists():
             return
         head, kept = self._until(self.path, step) if step is not None else ([], [])
