@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from suite.bench.ask import ask
@@ -65,14 +65,20 @@ def compare(
     asked: Trial,
     seed: int,
     beside: Sequence[str] = BASELINES,
+    hear: Callable[[Trial], None] = lambda trial: None,
 ) -> list[Trial]:
     """Return ``asked`` and, after it, every placer of ``beside`` that is not the one asked for.
 
     The human expert is among them where the problem has one. A placer that fails says why.
+    ``hear`` is told of each of these when it has answered.
     """
     names = beside if problem.expert is None else (*beside, "human_expert")
-    others = [name for name in names if name != asked.placer]
-    return [asked, *(_tried(problem, simulator, name, seed) for name in others)]
+    trials = [asked]
+    for name in names:
+        if name != asked.placer:
+            trials.append(_tried(problem, simulator, name, seed))
+            hear(trials[-1])
+    return trials
 
 
 def fastest(trials: Sequence[Trial]) -> Trial | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from suite.commands._answers import measured_step
+from suite.commands._answers import REAL, measured_step
 from suite.commands._common import backend_of, machine_name
 from suite.commands._display import Display
 from suite.commands._ray import spread_judge
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from suite.core.scores import Judge
     from suite.core.uncertainty import Judging
     from suite.execution.measurement import Backend, Step
-    from suite.search.placer import Placer
+    from suite.search.placer import Placer, Search
     from suite.simulator.judges import AnySimulator
 
 
@@ -51,7 +51,8 @@ def find(
 ) -> Found:
     """Let the placer search by the judge that was asked for, and run its best answers if asked.
 
-    ``keep`` is given what the search found, and what was chosen of it.
+    ``keep`` is given what the search found, and what was chosen of it; where an exception ends
+    the search, the best that it had met, if anything did fit in memory.
     """
     from suite.bench.cell import RealRuns
     from suite.bench.judge import robust_judge
@@ -71,8 +72,7 @@ def find(
             judge = RealJudge(simulator, *running)
         with spread_judge(arguments, simulator, judge, semantics) as asks:
             if running is None or top is None:
-                answer = _answer(arguments, problem, simulator, asks, placer)
-                keep(answer)
+                answer = _answer(arguments, problem, simulator, asks, placer, keep)
                 return Found(answer, None, judge)
             parts = simulator, asks, placer, running, top, keep
             return Found(*_measured(arguments, problem, *parts), judge)
@@ -107,9 +107,8 @@ def _measured(
     from suite.search.best_answers import BestAnswers, Remembering, candidates
 
     best = BestAnswers(problem.machine, top.count, top.apart)
-    answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer)
-    # Before it is run: whatever happens to the runs, the search was not for nothing.
-    keep(answer)
+    # Kept before it is run: whatever happens to the runs, the search was not for nothing.
+    answer = _answer(arguments, problem, simulator, Remembering(judge, best), placer, keep)
     tell = partial(print, file=sys.stderr, flush=True)
     measured = measure(candidates(problem, answer.placement, best), *running, top, tell=tell)
     placement = measured.placement
@@ -124,16 +123,40 @@ def _answer(
     simulator: AnySimulator,
     judge: Judge,
     placer: Placer,
+    keep: Callable[[Answer], None],
+) -> Answer:
+    """Let the placer search, and keep its answer; whatever ends that early, the best it had met."""
+    from suite.bench.compare import Answer
+    from suite.bench.gathering_search import GatheringSearch
+
+    budget = arguments.evaluations, arguments.seconds
+    search = GatheringSearch(problem, judge, arguments.seed, *budget)
+    search.one_by_one = arguments.judge == REAL
+    try:
+        answer = _shown(arguments, problem, simulator, placer, search)
+    except BaseException:
+        search.gather()
+        if (best := search.best) is not None:
+            result = simulator.run(best.devices)
+            keep(Answer(best, result, search.elapsed, search.evaluations))
+        raise
+    keep(answer)
+    return answer
+
+
+def _shown(
+    arguments: argparse.Namespace,
+    problem: Problem,
+    simulator: AnySimulator,
+    placer: Placer,
+    search: Search,
 ) -> Answer:
     """Let the placer search, and show it: on stderr where stdout is for JSON."""
     from suite.bench.compare import attempt
-    from suite.search.placer import Search
     from suite.search.progress_log import Journal, most_steps
 
     if arguments.tensorboard:
         arguments.tensorboard.mkdir(parents=True, exist_ok=True)
-    budget = arguments.evaluations, arguments.seconds
-    search = Search(problem, judge, arguments.seed, *budget)
     with Display(stream=sys.stderr if arguments.json else sys.stdout) as display:
         told = partial(display.searching, arguments.placer)
         steps = most_steps(placer)

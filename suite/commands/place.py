@@ -28,6 +28,7 @@ from suite.commands._common import (
     problem_of,
 )
 from suite.commands._display import add_tensorboard
+from suite.commands._kept import Keeper
 from suite.commands._placer import add_placer_arguments
 from suite.commands._policy import add_policy, placer_with_policy, policy_json, policy_text
 from suite.commands._ray import add_ray, check_ray
@@ -106,25 +107,27 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     semantics = own_semantics(problem.machine)
     simulator = make_simulator(problem, semantics)
     name, found, failure = arguments.placer, None, ""
-    # Before others are tried: whatever happens to them, the answer is there.
-    keep = partial(_write, arguments, problem)
-    try:
-        found = find(arguments, loaded, problem, simulator, placer, *asked, keep)
-        _tell_unused(arguments, found.answer)
-    except BudgetExhausted as error:
-        if not unnamed:
-            raise BudgetExhausted(f"{name} gave no placement: {error}") from None
-        failure = str(error)
-    first = Trial.of(name, found.answer) if found else Trial(name, None, "error", failure)
-    trials = compare(problem, simulator, first, arguments.seed, QUICK if unnamed else BASELINES)
+    files = list(filter(None, (arguments.output, arguments.trace)))
+    keeper = Keeper(name, partial(_write, arguments, problem), files)
+    with keeper.telling():
+        try:
+            found = find(arguments, loaded, problem, simulator, placer, *asked, keeper)
+            _tell_unused(arguments, found.answer)
+        except BudgetExhausted as error:
+            if not unnamed:
+                raise BudgetExhausted(f"{name} gave no placement: {error}") from None
+            failure = str(error)
+        first = Trial(name, None, "error", failure)
+        if keeper.answer is not None:
+            first = Trial.of(name, keeper.answer)
+        others = (QUICK, keeper.take) if unnamed else (BASELINES,)
+        trials = compare(problem, simulator, first, arguments.seed, *others)
     best = fastest(trials)
     if unnamed and best is not None:
         trials = [best, *(trial for trial in trials if trial is not best)]
     chosen = trials[0].answer
     if chosen is None:
         raise InputError(f"no placer has found a placement that fits; {SEARCH}: {failure}")
-    if found is None or chosen is not found.answer:
-        _write(arguments, problem, chosen)
     bound = bound_under(problem, semantics)
     score = judge_json(found.judge, chosen.placement.devices) if found else None
     measured = found.measured if found else None
@@ -144,7 +147,7 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
         print(judge_text(score))
     if measured is not None:
         print(measured_text(measured, lambda devices: simulator.run(devices).step_time))
-    for path in filter(None, (arguments.output, arguments.trace)):
+    for path in files:
         print(f"wrote {path}")
     return 0
 

@@ -9,6 +9,7 @@ import pytest
 from hand_made import case
 from small_grid import prepare, run
 
+from suite.bench.gathering_search import GatheringSearch
 from suite.core.errors import InputError
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.real_judge import FAILING, PATIENCE, RealJudge
@@ -67,6 +68,38 @@ def test_a_search_finds_what_is_fastest_for_real():
     search.evaluate(PLACEMENTS)
     assert search.best.devices.tolist() == [1, 0]
     assert Simulator(PROBLEM)(PLACEMENTS).step_time.argmin() == 0
+
+
+def test_a_batch_that_is_not_judged_to_its_end_is_not_lost():
+    """The host answers for three of four, and then no more."""
+    judge, host = judge_on(4.0, 2.0, 3.0, None)
+    plain = host.measure
+
+    def measure(step, devices, timing):
+        if len(host.calls) == 3:
+            raise InputError("it does not start again")
+        return plain(step, devices, timing)
+
+    host.measure = measure
+    search = GatheringSearch(PROBLEM, judge)
+    search.one_by_one = True
+    inner = search.inner(0, 10)
+    with pytest.raises(InputError, match="it does not start again"):
+        inner.evaluate(PLACEMENTS)
+    search.gather()
+    assert search.best.devices.tolist() == [0, 1]
+    assert (search.best_time, search.evaluations) == (2.0, 3)
+
+
+def test_a_batch_judged_one_by_one_has_the_scores_of_a_batch():
+    judge, _ = judge_on(4.0, "oom", 3.0, 5.0)
+    whole, single = Search(PROBLEM, judge), GatheringSearch(PROBLEM, judge)
+    single.one_by_one = True
+    ours, theirs = single.evaluate(PLACEMENTS), whole.evaluate(PLACEMENTS)
+    for name in ("step_time", "oom", "peak_memory"):
+        assert (getattr(ours, name) == getattr(theirs, name)).all()
+    assert [(n, best) for n, _, best in single.history] == [(1, 4.0), (3, 3.0)]
+    assert single.evaluations == whole.evaluations == 4
 
 
 def test_what_does_not_run_is_no_answer_and_the_search_goes_on():

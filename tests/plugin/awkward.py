@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.core.errors import Unsupported
+from suite.core.errors import InputError, Unsupported
 from suite.core.placement import Placement
 from suite.search.subprocess_call import call
 
@@ -103,6 +103,25 @@ class Slow:
         time.sleep(self.seconds)
         classes = [search.rng.choice(np.flatnonzero(row)) for row in problem.allowed]
         return Placement.of_classes(problem, np.array(classes))
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Has random placements judged, and is stopped before it can answer."""
+
+    by: str = "an interrupt"
+    """What stops it: that, or the words of an InputError."""
+    evaluations: int = 20
+    """How many it has judged before."""
+    inner: bool = False
+    """Whether that is done by an inner search, which is not counted any more."""
+
+    def place(self, problem, search):
+        """Never return."""
+        judging = search.inner(search.seed, self.evaluations) if self.inner else search
+        for _ in range(self.evaluations):
+            judging.evaluate([Slow(0).place(problem, judging)])
+        raise KeyboardInterrupt if self.by == "an interrupt" else InputError(self.by)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
 """placebench place: what it compares, what it says of its options."""
 
 import json
+import re
 
 import pytest
 from command_line import SMOKE_GRAPH, placebench
 from two_ops import GRAPH, MACHINE
 from users_models import placed
 
+from suite.bench import compare
 from suite.bench.first_use import compile_first
 from suite.cli import main
 from suite.core.compile_time import COMPILE_TIME
+from suite.core.errors import InputError
 from suite.core.problem import Problem
-from suite.formats.interchange import read_graph
+from suite.formats.interchange import read_graph, read_placement
 from suite.formats.machine_toml import load_machine
 from suite.search.placer import Search
 from suite.search.registry import make_placer
@@ -131,6 +134,63 @@ def test_a_search_is_that_of_its_seed_and_its_budget(seed, evaluations, capsys):
     placement = make_placer("best_of_random", {}).place(problem, search)
     assert told["evaluations"] == search.evaluations == evaluations
     assert told["step_time"] == simulate(problem, placement.devices).step_time
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize("inner", ["false", "true"])
+@pytest.mark.parametrize(
+    ("by", "code", "words"),
+    [
+        ("an interrupt", 130, "interrupted"),
+        ("the backend is gone", 2, "error: the backend is gone"),
+    ],
+)
+def test_the_best_that_a_stopped_search_met_is_kept(tmp_path, capsys, inner, by, code, words):
+    output = tmp_path / "p.json"
+    asked = ["place", "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2", "--seed", "3"]
+    asked += ["--placer", "stopped", "--set", f"by={by}", "--set", f"inner={inner}"]
+    assert main([*asked, "--output", str(output)]) == code
+    problem = Problem.create(read_graph(SMOKE_GRAPH), load_machine("k40").with_gpus(2))
+    search = Search(problem, Simulator(problem), 3)
+    with pytest.raises((KeyboardInterrupt, InputError)):
+        make_placer("stopped", {"by": by}).place(problem, search)
+    assert (read_placement(output, problem).devices == search.best.devices).all()
+    seconds = f"{search.best_time:.6f} s"
+    told = f"placebench: kept {output}: the best of stopped after 20 evaluations, step time "
+    assert capsys.readouterr().err.splitlines() == [told + seconds, f"placebench: {words}"]
+    # Without a file to keep it in, there is nothing to say of it.
+    assert main(asked) == code
+    assert capsys.readouterr().err.splitlines() == [f"placebench: {words}"]
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_stopped_search_that_met_nothing_that_fits_writes_nothing(user_folder, capsys):
+    (user_folder / "g.json").write_text(json.dumps(GRAPH))
+    (user_folder / "m.toml").write_text(re.sub('memory = ".*"', 'memory = "1 B"', MACHINE))
+    asked = ["place", "g.json", "--machine", "m.toml", "--placer", "stopped", "--output", "p.json"]
+    assert main(asked) == 130
+    assert capsys.readouterr().err.splitlines() == ["placebench: interrupted"]
+    assert not (user_folder / "p.json").exists()
+
+
+def test_of_many_placers_the_fastest_so_far_is_kept(user_folder, capsys, monkeypatch):
+    """The search has no budget and gives nothing; of those after it the second is the faster."""
+    (user_folder / "g.json").write_text(json.dumps(GRAPH))
+    (user_folder / "m.toml").write_text(MACHINE.replace("4 MB", "1 GB"))
+    answer = compare._tried
+
+    def tried(problem, simulator, name, seed):
+        if name == "scotch":
+            raise KeyboardInterrupt
+        return answer(problem, simulator, name, seed)
+
+    monkeypatch.setattr(compare, "_tried", tried)
+    asked = ["place", "g.json", "--machine", "m.toml", "--evaluations", "0", "--output", "p.json"]
+    assert main(asked) == 130
+    problem = Problem.create(read_graph(user_folder / "g.json"), load_machine("m.toml"))
+    assert read_placement(user_folder / "p.json", problem).devices.tolist() == [1, 1]
+    told = "placebench: kept p.json: the best of gpu_only, step time 0.200000 s"
+    assert capsys.readouterr().err.splitlines() == [told, "placebench: interrupted"]
 
 
 def test_nothing_but_json_reaches_standard_output(tmp_path):
