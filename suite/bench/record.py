@@ -19,6 +19,8 @@ from suite.formats.schema import shown
 
 FORMAT = "placebench-record-1"
 STATUSES = ("ok", "oom", "invalid", "timeout", "error", "skipped")
+AGAIN = ("error", "timeout")
+"""Those of cells that the next ``bench`` tries again: their search goes on from its checkpoint."""
 RECORDS = "*/*/*gpu/*/*/seed*.json"
 """Where the records lie below a results folder, as a glob pattern."""
 
@@ -148,7 +150,7 @@ def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | N
             whole = False
         if not whole:
             return None, "damaged"
-    return (None, "failed") if record["status"] in ("error", "timeout") else (record, "")
+    return (None, "failed") if record["status"] in AGAIN else (record, "")
 
 
 def ended_by_clock(record: Record) -> bool:

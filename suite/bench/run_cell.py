@@ -52,8 +52,9 @@ def run(
     A search writes into ``journal``, and goes on from what ``saved`` holds. The record lacks the
     bound: see :func:`bounded`.
     """
-    record, devices, blame = header(job), None, "error"
-    where = None
+    record, blame = header(job), "error"
+    where: str | None = None
+    placement: Placement | None = None
     try:
         problem = problem_of(job)
         record |= _about(problem, job.semantics)
@@ -66,20 +67,22 @@ def run(
         blame = "error" if isinstance(job.judge, RealRuns) else "invalid"
         placement, cost, best = _placed(job, problem, placer, search, saved)
         blame = "error"
+        # Whatever happens to its runs, the search is not lost: even a record of an error has it.
+        record |= cost
         if best is not None:
-            from suite.bench.measured import fastest
-
-            placement, cost["measured_top"] = fastest(job, problem, placement, best)
+            placement, record["measured_top"] = _fastest(job, problem, placement, best)
         simulated = judged(problem, placement, job.semantics)
-        devices = np.asarray(placement.devices)
-        record |= cost | _verdict(job, problem, placement, simulated)
+        record |= _verdict(job, problem, placement, simulated)
     except Unsupported as reason:
         record |= {"status": "skipped", "reason": str(reason)}
     except InputError as error:
         record |= {"status": blame, "reason": str(error)}
     except Exception as error:
         record |= {"status": "error", "reason": failure(error, where)}
-    return record, devices
+    if placement is None:
+        return record, None
+    record.setdefault("placement_hash", placement.hash)
+    return record, np.asarray(placement.devices)
 
 
 def bounded(job: Job, record: Record) -> Record:
@@ -95,6 +98,19 @@ def bounded(job: Job, record: Record) -> Record:
     except Exception as error:
         return record | {"lower_bound": None, "bound_kind": f"none: {failure(error)}"}
     return record | {"lower_bound": bound.seconds, "bound_kind": bound.kind}
+
+
+def _fastest(
+    job: Job, problem: Problem, answer: Placement, best: BestAnswers
+) -> tuple[Placement, Record]:
+    """Run the best answers of a search; InputError where that fails, which says so."""
+    from suite.bench.measured import fastest
+
+    try:
+        return fastest(job, problem, answer, best)
+    except Exception as error:
+        why = str(error) if isinstance(error, InputError) else failure(error)
+        raise InputError(f"the search's best answers did not run: {why}") from error
 
 
 def _verdict(job: Job, problem: Problem, placement: Placement, simulated: Record) -> Record:

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from suite.bench.cell import Job
 from suite.bench.cell_files import Outlets
 from suite.bench.lock import HeldOpen
-from suite.bench.record import FORMAT, Record, write_record
+from suite.bench.record import AGAIN, FORMAT, Record, write_record
 from suite.core.cores import Share, take_share
 from suite.core.errors import InputError
 from suite.core.one_line import warn_on_one_line
@@ -96,6 +96,7 @@ def run_and_write(job: Job, outlets: Outlets, share: Share, listener: Listener |
 def completed(job: Job, record: Record, outlets: Outlets) -> Record:
     """Do what is left when a record is written: the bound, then away with the checkpoint.
 
+    Of a cell that the next run tries again the checkpoint stays.
     The placement is safe by then, should this take long or be killed; the next run does it.
     """
     from suite.bench.run_cell import bounded
@@ -103,7 +104,7 @@ def completed(job: Job, record: Record, outlets: Outlets) -> Record:
 
     if (whole := bounded(job, record)) != record:
         write_json(record := whole, job.cell.path(outlets.results))
-    if record["status"] != "error":
+    if record["status"] not in AGAIN:
         outlets.checkpoint_path(job).unlink(missing_ok=True)
     return record
 

@@ -122,6 +122,29 @@ def test_a_grid_may_run_the_best_answers_before_it_records_one(tmp_path):
     assert "0 to run" in bench(tmp_path, "--backend", "cluster", "--expose").stdout
 
 
+@pytest.mark.usefixtures("plugin")
+def test_a_learner_whose_answer_ran_out_of_time_need_not_learn_again(tmp_path):
+    prepare(tmp_path, {})
+    grid = tmp_path / "mine.toml"
+    learner = '[[placer]]\nname = "mutation"\nparameters = { updates = 30 }\n'
+    grid.write_text(grid.read_text().replace("timeout = 60", "timeout = 1e-9") + learner)
+    options = ("--backend", "session", "--checkpoint", "0")
+    folder = tmp_path / "r/mine@session/pair/0gpu/layers/mutation"
+    for _ in range(2):
+        done = bench(tmp_path, *options)
+        assert "mine@session: 1 timeout" in done.stdout, done.stdout + done.stderr
+        record = json.loads((folder / "seed0.json").read_text())
+        assert (record["status"], record["evaluations"]) == ("timeout", 30)
+        assert (folder / "seed0.checkpoint.npz").exists()
+    longer = grid.read_text().replace("timeout = 1e-9", "timeout = 60")
+    before = (folder / "seed0.csv").read_bytes()
+    grid.write_text(longer)
+    assert "mine@session: 1 ok" in bench(tmp_path, *options).stdout
+    assert not (folder / "seed0.checkpoint.npz").exists()
+    # Not a step was made anew, whose seconds would be others.
+    assert (folder / "seed0.csv").read_bytes() == before
+
+
 def test_a_host_need_not_be_the_machine_of_what_has_run(folder):
     """The machine has two CPUs, one core each."""
 

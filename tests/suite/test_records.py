@@ -1,14 +1,16 @@
 """Records: none is taken for what it is not, however the run went that left it."""
 
+import csv
 import json
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 import pytest
 from command_line import ROOT, placebench, records, write_grid
 
+from suite.bench.cell import MeasureTop
 from suite.bench.cell_files import Outlets
 from suite.bench.grid import load_grid
 from suite.bench.parameters import check_types
@@ -21,8 +23,11 @@ from suite.bench.record import (
     write_record,
 )
 from suite.bench.run_cell import NOT_BOUNDED, bounded, run
+from suite.bench.worker import run_and_write
 from suite.core.arrays import digest
+from suite.core.cores import my_share
 from suite.core.errors import InputError
+from suite.core.placement import Placement
 from suite.formats.json_file import write_json
 from suite.search.checkpoint import Checkpoint
 
@@ -193,6 +198,39 @@ def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(t
     assert record["placement_hash"] == fresh["placement_hash"]
 
 
+@dataclass(frozen=True)
+class Stumbles:
+    """Logs its steps; taken up again, it fails after one."""
+
+    def place(self, problem, search):
+        """Return everything on the first device that allows it; RuntimeError once taken up."""
+        taken_up = search.restore() is not None
+        for step in range(1, 4):
+            search.log(step, reward=-1.0)
+            search.checkpoint(lambda: {"at": np.zeros(1)})
+            if taken_up:
+                raise RuntimeError("it stumbles")
+        return Placement.of_classes(problem, np.argmax(problem.allowed, axis=1))
+
+
+def test_the_log_of_a_search_that_starts_afresh_is_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("suite.bench.run_cell.make_placer", lambda name, parameters: Stumbles())
+    job, outlets = job_of(tmp_path, "gpu_only"), Outlets(tmp_path / "r", interval=0)
+    log = job.cell.path(outlets.results).with_suffix(".csv")
+
+    def rows():
+        with log.open(newline="") as file:
+            return [(row["step"], row["reward"]) for row in csv.DictReader(file)]
+
+    log.parent.mkdir(parents=True)
+    run(job, outlets.journal(job, None), outlets.checkpoint(job))
+    whole = rows()
+    assert [step for step, _ in whole] == ["1", "2", "3"]
+    with pytest.warns(UserWarning, match=r"does not work \(RuntimeError: it stumbles.*afresh"):
+        record, _ = run(job, outlets.journal(job, None), outlets.checkpoint(job))
+    assert (record["status"], rows()) == ("ok", whole)
+
+
 @pytest.mark.usefixtures("plugin")
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError()])
 def test_a_checkpoint_outlasts_what_its_host_could_not_do(tmp_path, monkeypatch, error):
@@ -209,6 +247,29 @@ def test_a_checkpoint_outlasts_what_its_host_could_not_do(tmp_path, monkeypatch,
     record, _ = run(job, saved=outlets.checkpoint(job))
     assert record["status"] != "ok"
     assert outlets.checkpoint_path(job).exists()
+
+
+@pytest.mark.usefixtures("plugin")
+def test_an_error_after_the_search_loses_nothing_of_it(tmp_path):
+    """This host is no K40 machine, and the graph has no GraphDef: its answers cannot be run."""
+    plain = job_of(tmp_path, "mutation", "{ updates = 20 }")
+    job = replace(plain, backend="session", measure_top=MeasureTop(2))
+    outlets = Outlets(tmp_path / "r", interval=0)
+    found, devices = run(plain)
+    record = run_and_write(job, outlets, my_share(), None)
+    path = job.cell.path(outlets.results)
+    assert read_record(path) == record
+    assert (record["status"], record["step_time"]) == ("error", None)
+    assert record["reason"].startswith("the search's best answers did not run: ")
+    assert read_devices(path).tolist() == devices.tolist()
+    for name in ("placement_hash", "evaluations", "planner"):
+        assert record[name] == found[name]
+    assert [best for *_, best in record["history"]] == [best for *_, best in found["history"]]
+    assert finished(path, record["fingerprint"], None) == (None, "failed")
+    # The next bench need not search again.
+    saved = outlets.checkpoint(job)
+    assert run(job, saved=saved)[0]["evaluations"] == 20
+    assert saved.taken_up
 
 
 @pytest.mark.usefixtures("plugin")
