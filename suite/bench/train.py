@@ -46,8 +46,9 @@ def lessons_of(
     """The jobs of a grid that a policy is to be trained on: one placer's, one seed of each task.
 
     ``placer`` is a label of the grid; None where only one can be trained. ``only`` and ``without``
-    name tasks. ``gpus`` and ``evaluations``, of each graph, replace the grid's. InputError where
-    something is not there, or nothing is left.
+    name tasks. ``gpus`` and ``evaluations``, of each graph, replace the grid's GPUs and budget.
+    InputError where something is not there, nothing is left, or the budget has seconds: searches
+    that take turns have one clock.
     """
     label = _placer_label(grid, placer)
     jobs = [job for job in grid.jobs if (job.cell.placer, job.cell.seed) == (label, 0)]
@@ -70,8 +71,13 @@ def lessons_of(
     if policy_path(made) is not None:
         raise InputError(f"{label} starts from a policy; leave that out, or train another placer")
     if evaluations is not None:
-        kept = [replace(job, max_evaluations=evaluations) for job in kept]
-    if any(job.max_evaluations is None and job.max_seconds is None for job in kept):
+        kept = [replace(job, max_evaluations=evaluations, max_seconds=None) for job in kept]
+    if any(job.max_seconds is not None for job in kept):
+        raise InputError(
+            f"{grid.name} has seconds in its budget, which graphs that learn in turn would share;"
+            " give --evaluations N, of each graph"
+        )
+    if any(job.max_evaluations is None for job in kept):
         raise InputError(f"{grid.name} has no budget; give --evaluations N, of each graph")
     return tuple(kept)
 

@@ -27,8 +27,8 @@ def add(parsers: Subparsers) -> None:
     parser = command(
         parsers,
         "train",
-        "Train one policy on the graphs of a grid, each with the budget of its cell, and write a"
-        " file from which `place --policy` and grids start.",
+        "Train one policy on the graphs of a grid, each with the evaluations of its cell, and write"
+        " a file from which `place --policy` and grids start.",
         EXAMPLES,
     )
     parser.add_argument("grid", metavar="GRID", help="grid or TOML file: tasks, machine, budget")
@@ -49,7 +49,11 @@ def add(parsers: Subparsers) -> None:
         "--without", action="append", default=[], metavar="TASK", help="all tasks but this one"
     )
     parser.add_argument("--gpus", type=count, help="so many GPUs for every graph")
-    parser.add_argument("--evaluations", type=count, help="budget of each graph")
+    parser.add_argument(
+        "--evaluations",
+        type=count,
+        help="budget of each graph, instead of the grid's, which may have no seconds",
+    )
     parser.add_argument(
         "--variants",
         type=count,

@@ -252,6 +252,23 @@ def test_what_cannot_be_trained_is_refused(folder: Path) -> None:
         lessons_of(load_grid(str(folder / "unseen.toml")), "gdp")
 
 
+def test_a_budget_of_seconds_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The graphs take turns, so that each one's clock runs while the others learn."""
+    grid, output = folder / "clock.toml", tmp_path / "policy.npz"
+    grid.write_text((folder / "mine.toml").read_text().replace("[budget]", "[budget]\nseconds = 9"))
+    words = ["train", str(grid), "--without", "fan", "--output", str(output)]
+    assert cli.main(words) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "clock has seconds in its budget" in told
+    assert "give --evaluations N, of each graph" in told
+    assert not output.exists()
+    assert cli.main([*words, "--evaluations", "4"]) == 0
+    plain, named = PolicyFile.load(folder / "without_fan.npz"), PolicyFile.load(output)
+    assert named.identity == plain.identity
+
+
 def test_tables_mark_cells_whose_graph_was_trained_on(folder: Path, tmp_path: Path) -> None:
     policy = str(folder / "without_fan.npz")
     grid = (folder / "unseen.toml").read_text().replace(f"{folder}/without_{{task}}.npz", policy)
