@@ -8,7 +8,7 @@ settings, the networks, the policy and its update, the episodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,9 +46,11 @@ class PlacetoReleased:
     groups: int = 128
     """Nodes at most, as in the paper."""
     reward: str = "intermediate"
-    """As ``placeto``'s."""
+    """As ``placeto``'s; ``terminal`` begins at random here, where the released code asks that all
+    episodes begin on the first device."""
     memory_penalty: float = 2.0
-    """Seconds for each GB above the memory of the fullest device (sample)."""
+    """Seconds for each GB above the memory of the fullest device (sample), which has 8 GB there and
+    what the machine says here."""
     most_cost: float = 10.0
     """Seconds that a placement counts at most, penalty included."""
     rounds: int = 8
@@ -94,7 +96,7 @@ class PlacetoReleased:
 
 
 class ReleasedNetworks(MessagePassing):
-    """Messages as wide as a node's features, summaries twice that, the classifier eight times."""
+    """Messages as wide as a node's features; summaries twice, the classifier 16 and 8 times."""
 
     @classmethod
     def of(cls, graph: MergedGroups, rng: np.random.Generator, rounds: int) -> ReleasedNetworks:
@@ -124,6 +126,34 @@ class ReleasedNetworks(MessagePassing):
     def last(self) -> list[Variable]:
         """The weights that the logits are proportional to."""
         return self.choose.variables[-2:]
+
+    def __call__(
+        self,
+        features: Tensor,
+        current: Tensor,
+        neighbours: Sequence[NDArray[np.float32]],
+        regions: Sequence[NDArray[np.float32]],
+    ) -> Tensor:
+        """Logits, as of :class:`MessagePassing`.
+
+        Other than there, what a node is before any message keeps its sign, and a node without
+        neighbours gets none (``RadialMessenger`` in ``nn_primitives.py``).
+        """
+        start = self.enter(features)
+        ways = []
+        for (f, g), means in zip(self.messages, neighbours, strict=True):
+            asked = np.any(means, axis=1, keepdims=True).astype(np.float32)
+            x = start
+            for _ in range(self.rounds):
+                x = start + asked * tf.nn.relu(g(tf.matmul(means, tf.nn.relu(f(x)))))
+            ways.append(x)
+        embedding = tf.concat(ways, axis=2)
+        found = [tf.gather(embedding, current, axis=1, batch_dims=1)]
+        for (g, h), region in zip(self.summaries, regions, strict=True):
+            rows = tf.gather(region, current)[:, None]
+            found.append(tf.nn.relu(h(tf.matmul(rows, tf.nn.relu(g(embedding)))))[:, 0])
+        chosen: Tensor = self.choose(tf.concat(found, axis=1))
+        return chosen
 
 
 class ReleasedPolicy(Policy):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from fan import fan
+from numpy.typing import NDArray
 from six_ops import six_ops
 
 from planners.features.merged_groups import MergedGroups
@@ -21,6 +24,7 @@ from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
+Array = NDArray[np.float64]
 
 
 def policy_of(graph: MergedGroups, seed: int = 0) -> ReleasedPolicy:
@@ -32,6 +36,57 @@ def test_layers_are_as_wide_as_a_node_has_features_and_multiples() -> None:
     widths = {variable.shape[-1] for variable in networks.variables}
     # Seven features on three devices: messages of 7, summaries of 14, a classifier of 112 and 56.
     assert widths == {7, 14, 112, 56, 3}
+
+
+def dense(layers: Any, x: Array) -> Array:
+    """Layers of float64, a rectifier between each two."""
+    values = [np.asarray(v, np.float64) for v in layers.variables]
+    for i, (weights, bias) in enumerate(zip(values[::2], values[1::2], strict=True)):
+        x = (np.maximum(0, x) if i else x) @ weights + bias
+    return x
+
+
+def relu(x: Array) -> Array:
+    return np.maximum(0, x)
+
+
+def slow(networks: ReleasedNetworks, graph: MergedGroups, features: Array, current: int) -> Array:
+    """The same logits, node by node."""
+    count = graph.count
+    start = [dense(networks.enter, features[v]) for v in range(count)]
+    ways = []
+    for (f, g), reads in zip(networks.messages, (graph.reads.T, graph.reads), strict=True):
+        x = list(start)
+        for _ in range(networks.rounds):
+            sent, after = [relu(dense(f, one)) for one in x], list(start)
+            for v in range(count):
+                if len(asked := np.flatnonzero(reads[v])):
+                    after[v] = start[v] + relu(dense(g, np.mean([sent[u] for u in asked], axis=0)))
+            x = after
+        ways.append(x)
+    embedding = [np.concatenate(pair) for pair in zip(*ways, strict=True)]
+    found = [embedding[current]]
+    leads, led = graph.reaches[:, current], graph.reaches[current]
+    beside = ~(leads | led)
+    beside[current] = False
+    for (g, h), region in zip(networks.summaries, (leads, led, beside), strict=True):
+        seen = [relu(dense(g, embedding[u])) for u in np.flatnonzero(region)]
+        of = np.mean(seen, axis=0) if seen else np.zeros(len(embedding[0]))
+        found.append(relu(dense(h, of)))
+    return dense(networks.choose, np.concatenate(found))
+
+
+def test_the_network_is_the_slow_one_whatever_its_biases() -> None:
+    graph = MergedGroups.of(fan(), 128)
+    rng = np.random.default_rng(5)
+    networks = ReleasedNetworks.of(graph, rng, 3)
+    for variable in networks.variables:
+        variable.assign(rng.normal(0.0, 0.5, variable.shape).astype(np.float32))
+    policy = ReleasedPolicy(graph, networks)
+    features = policy.state(np.array([0, 1, 2, 0, 1, 2])).features()
+    for current in range(graph.count):
+        fast = policy.logits(features[None], np.array([current])).numpy()[0]
+        assert fast == pytest.approx(slow(networks, graph, features, current), rel=1e-4, abs=1e-4)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
