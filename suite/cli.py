@@ -6,6 +6,7 @@ import argparse
 import errno
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from io import TextIOWrapper
 from typing import NoReturn, TextIO
 
 from suite.commands._checks import check_written
+from suite.commands._stopped import Stopped, stoppable
 from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.one_line import say_on_one_line, warn_on_one_line
 
@@ -92,14 +94,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = arguments.command
         warn_on_one_line()
         check_written(arguments)
-        code: int = importlib.import_module(f"suite.commands.{command}").run(arguments)
+        with stoppable():
+            code: int = importlib.import_module(f"suite.commands.{command}").run(arguments)
         sys.stdout.flush()
         return code
     except (InputError, Unsupported, BudgetExhausted) as error:
         return _say(f"error: {error}", 2)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         kept = "; finished cells are kept" * (command in KEEPING)
-        return _say(f"interrupted{kept}", 130)
+        number = error.number if isinstance(error, Stopped) else signal.SIGINT
+        return _say(f"interrupted{kept}", 128 + number)
     except BrokenPipeError:
         _print_nowhere()
         return 141

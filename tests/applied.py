@@ -1,6 +1,7 @@
 """Users' steps before and after ``suite.apply``, in processes of several devices."""
 
 import tempfile
+import warnings
 
 import keras
 import numpy as np
@@ -29,6 +30,7 @@ def drive(receive, send, workers):
         {
             "training": {name: training(name, here) for name in OPTIMIZERS},
             "keras": keras_training(),
+            "warnings": keras_warnings(),
             "signature": signature(),
             "variables": variables(),
             "refused": refused(),
@@ -132,6 +134,26 @@ def keras_training():
     found["iterations"] = int(model.optimizer.iterations)
     found["fit"] = model.fit(x, y, batch_size=ROWS, verbose=0).history["loss"][0]
     return found
+
+
+def keras_warnings():
+    """What is said of a model as compiled, compiled by XLA, and with a layer frozen until now."""
+    keras.utils.set_random_seed(1)
+    told = {}
+    for name, jit in {"plain": False, "xla": True, "freed": False}.items():
+        layers = [keras.layers.Dense(16, activation="tanh"), keras.layers.Dense(3)]
+        model = keras.Sequential([keras.Input((8,)), *layers])
+        model.layers[0].trainable = name != "freed"
+        model.compile(keras.optimizers.Adam(0.01), "mse", jit_compile=jit)
+        model.optimizer.build(model.trainable_variables)
+        model.layers[0].trainable = True
+        graph = capture_step("model", model, Options(batch=ROWS)).graph
+        names = [f"cpu:{group % 2}" for group in graph.colocation.tolist()]
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            suite.apply(model, dict(zip(graph.op_names, names, strict=True)), batch=ROWS)
+        told[name] = [str(one.message) for one in found]
+    return told
 
 
 def signature():

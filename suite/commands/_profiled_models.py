@@ -53,19 +53,49 @@ def load_models(arguments: argparse.Namespace, folder: Path) -> dict[str, Model]
     return found
 
 
+def run_models(
+    models: dict[str, Model], machine: Machine, backend: Backend
+) -> list[tuple[str, int]]:
+    """Run one step of each model on one device of each kind, before minutes are spent on measuring.
+
+    Returns the models and devices for which there was memory enough. Where there was not, which is
+    why some are placed at all, it says so: operations have no times of their own there. InputError
+    where a model fails otherwise.
+    """
+    from suite.execution.profiling.op_times import whole_on
+    from suite.execution.profiling.run_step import ONCE, OutOfMemory, run_step
+
+    fitting = []
+    for name, device in product(models, one_of_each_kind(machine)):
+        graph, step, _ = models[name]
+        try:
+            run_step(backend, step, whole_on(backend, graph, device, machine.cpus[0]), ONCE, name)
+            fitting.append((name, device))
+        except OutOfMemory as error:
+            print(
+                f"{name} on {machine.devices[device].name}: {error}; its operations get no times of"
+                " their own there",
+                flush=True,
+            )
+    return fitting
+
+
 def time_models(
-    models: dict[str, Model], machine: Machine, backend: Backend, rounds: int
+    models: dict[str, Model],
+    fitting: list[tuple[str, int]],
+    machine: Machine,
+    backend: Backend,
+    rounds: int,
 ) -> tuple[Times, Times]:
     """Time the operations of models, one after another, in rounds: the fastest step counts.
 
-    A host that others disturb does so for seconds to minutes. Returns seconds and their relative
-    spreads.
+    ``fitting``: models and devices. A host that others disturb does so for seconds to minutes.
+    Returns seconds and their relative spreads.
     """
     from suite.execution.profiling.op_times import OpTimes, measure_ops
     from suite.execution.profiling.spreads import op_spread
 
-    devices = one_of_each_kind(machine)
-    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in product(models, devices)}
+    found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in fitting}
     for _ in range(rounds):
         for (name, device), times in found.items():
             graph, step, _ = models[name]
@@ -77,25 +107,30 @@ def time_models(
         if fastest.launch:
             words += f", launches at least {1e6 * fastest.launch:.1f} us"
         print(f"{name} on {machine.devices[device].name}: {words}", flush=True)
-    seconds = {name: {d: best[name, d].seconds for d in devices} for name in models}
-    return seconds, {name: {d: op_spread(found[name, d]) for d in devices} for name in models}
+    seconds: Times = {name: {} for name, _ in fitting}
+    spreads: Times = {name: {} for name, _ in fitting}
+    for (name, device), times in found.items():
+        seconds[name][device] = best[name, device].seconds
+        spreads[name][device] = op_spread(times)
+    return seconds, spreads
 
 
 def keep_times(
     models: dict[str, Model], machine: Machine, seconds: Times, spreads: Times, folder: Path
 ) -> None:
-    """Write the times of all models, and remove those of an earlier profile of this name.
+    """Write the times of the models that have some; remove those of an earlier profile's.
 
     Their ``folder`` is there without any, too: where it is not, it was lost.
     """
     from suite.formats.measured_costs import write_op_times
 
-    kinds = {device: machine.devices[device].kind for device in one_of_each_kind(machine)}
-    for name, (graph, _, kept) in models.items():
+    for name, times in seconds.items():
+        graph, _, kept = models[name]
+        kinds = {device: machine.devices[device].kind for device in times}
         by_kind = [{kinds[d]: one[name][d] for d in kinds} for one in (seconds, spreads)]
         write_op_times(graph, by_kind[0], folder, kept, by_kind[1])
     folder.mkdir(parents=True, exist_ok=True)
-    forget_others(folder, [kept for _, _, kept in models.values()])
+    forget_others(folder, [models[name].times for name in seconds])
 
 
 def one_of_each_kind(machine: Machine) -> list[int]:
@@ -142,16 +177,22 @@ def run_pieces(
     seconds: dict[str, dict[int, Floats]],
     rules: Entries,
 ) -> HostProfile:
-    """Take what transfers take in the midst of the models' steps."""
+    """Take what transfers take in the midst of the models' steps, of those that fit in pieces."""
     from suite.core.problem import Problem
     from suite.execution.profiling.machine_file import machine_of
     from suite.execution.profiling.pieces import in_the_midst, measure_pieces
+    from suite.execution.profiling.run_step import OutOfMemory
 
     machine, steps = machine_of(profile, rules), []
     for name, times in seconds.items():
         by_kind = {machine.devices[device].kind: one for device, one in times.items()}
         problem = Problem.create(replace(models[name].graph, seconds=by_kind), machine)
-        steps.append(measure_pieces(backend, problem, models[name].step))
+        try:
+            steps.append(measure_pieces(backend, problem, models[name].step))
+        except OutOfMemory as error:
+            print(f"{name} in pieces: {error}; it tells nothing of transfers", flush=True)
+    if not steps:
+        return profile
     profile, words = in_the_midst(profile, steps)
     print(f"models in pieces: {words}", flush=True)
     return profile

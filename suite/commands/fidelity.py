@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.execution.backends import make_backend
     from suite.execution.measurement import Timing
     from suite.execution.steps import step_of_task
-    from suite.fidelity.run import GRID, check_none_goes, compare, unrecorded
+    from suite.fidelity.run import GRID, check_none_goes, compare, outdated, unrecorded
     from suite.fidelity.sample_placements import BEST, draw
     from suite.fidelity.when_needed import WhenNeeded
     from suite.formats.machine_toml import load_machine
@@ -98,13 +98,19 @@ def run(arguments: argparse.Namespace) -> int:
         drawn[task] = draw(problem, arguments.placements, arguments.seed, best)
         print(f"{task}: {len(drawn[task])} placements", flush=True)
     statuses: dict[str, str] = {}
+    settings = asked, timing, arguments.output
     start = partial(make_backend, asked, machine, arguments.cluster, expose=expose)
     with locked(arguments.output), WhenNeeded(asked, start) as backend:
         if not arguments.replace:
-            check_none_goes(problems, drawn, asked, timing, arguments.output)
-        keep_machine(arguments.machine, arguments.output / GRID / machine.name)
-        if any(unrecorded(t, problems[t], drawn[t], arguments.output) for t in problems):
+            check_none_goes(problems, drawn, *settings)
+        # Before the machine is kept: where it does not start, records stay beside their own.
+        if any(
+            unrecorded(t, problems[t], drawn[t], arguments.output)
+            or outdated(t, problems[t], drawn[t], *settings)
+            for t in problems
+        ):
             backend.start()
+        keep_machine(arguments.machine, arguments.output / GRID / machine.name)
         steps = {task: step_of_task(files[task] or task, asked) for task in problems}
         for number, task in product(range(1, arguments.rounds + 1), problems):
             run_on = drawn[task], backend, timing, arguments.output, number

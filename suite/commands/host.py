@@ -167,8 +167,11 @@ def _profiled(name: str, path: Path, hardware: str) -> bool:
     about = path.with_name(f"{name}-host.json")
     now = {"format": FORMAT, "hardware": hardware}
     if path.exists():
-        if not about.exists() or read_json(about, FORMAT) != now:
-            raise InputError(f"{path} is of other hardware; give another name, or remove it")
+        advice = "give another name, or remove it"
+        if not about.exists():
+            raise InputError(f"{path} is of placebench profile, which keeps no hardware; {advice}")
+        if read_json(about, FORMAT) != now:
+            raise InputError(f"{path} is of other hardware; {advice}")
         return True
     write_json(now, about)
     return False

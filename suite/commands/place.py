@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, folder: Path) -> int:
     """In ``folder`` lies what real runs need of a capture that is not cached."""
     unnamed = arguments.placer is None
+    given = [name for name in SEARCHING if getattr(arguments, name) is not None]
     if unnamed:
         _take_default(arguments)
     placer = placer_with_policy(arguments)
@@ -112,7 +114,7 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     with keeper.telling():
         try:
             found = find(arguments, loaded, problem, simulator, placer, *asked, keeper)
-            _tell_unused(arguments, found.answer)
+            _tell_unused(name, given, found.answer)
         except BudgetExhausted as error:
             if not unnamed:
                 raise BudgetExhausted(f"{name} gave no placement: {error}") from None
@@ -139,7 +141,7 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
         told |= {} if measured is None else {"measured_top": measured.as_record()}
         print(json.dumps(told, indent=1))
         return 0
-    how = _how(arguments, trials) if unnamed else None
+    how = _how(arguments, problem, trials) if unnamed else None
     if policy is not None:
         how = policy_text(policy)
     print(trials_text(loaded, problem, trials, bound, best, how))
@@ -167,14 +169,11 @@ def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> N
         write_json(line.to_chrome(), arguments.trace)
 
 
-def _tell_unused(arguments: argparse.Namespace, answer: Answer) -> None:
+def _tell_unused(placer: str, given: Sequence[str], answer: Answer) -> None:
     """Say on stderr which options did nothing, since the placer had no placement judged."""
-    given = [name for name in SEARCHING if getattr(arguments, name) is not None]
     if given and not answer.evaluations:
         words = ", ".join(f"--{name}" for name in given)
-        told = (
-            f"placebench: {arguments.placer} had no placement judged, so that {words} did nothing"
-        )
+        told = f"placebench: {placer} had no placement judged, so that {words} did nothing"
         print(told, file=sys.stderr)
 
 
@@ -188,8 +187,11 @@ def _take_default(arguments: argparse.Namespace) -> None:
         arguments.seconds = SECONDS
 
 
-def _how(arguments: argparse.Namespace, trials: list[Trial]) -> str:
+def _how(arguments: argparse.Namespace, problem: Problem, trials: list[Trial]) -> str:
     """What was done where no placer was named, in words."""
+    if problem.machine.n_devices == 1:
+        only = problem.machine.devices[0].name
+        return f"placer     none was named, and none is needed: {only} is the only device"
     seconds = f"{arguments.seconds:g} s" if arguments.seconds is not None else ""
     count = f"{arguments.evaluations:,} evaluations" if arguments.evaluations is not None else ""
     budget = " and at most ".join(filter(None, (seconds, count)))

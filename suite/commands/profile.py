@@ -24,6 +24,8 @@ from suite.commands._profiled_models import (
     cut_models,
     keep_times,
     load_models,
+    one_of_each_kind,
+    run_models,
     run_pieces,
     time_models,
 )
@@ -70,7 +72,8 @@ def add(parsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="MODEL",
-        help="time the operations of this task, file or package.module:function, too (repeatable)",
+        help="time the operations of this task, file or package.module:function, too (repeatable);"
+        " on a device that is too small for the whole of it, they get no times of their own",
     )
     add_open_arguments(parser)
     parser.add_argument(
@@ -183,16 +186,20 @@ def _profile(
         rules["semantics"] = HETERO.name
     if backend.name == "session":
         rules["one_process"] = True
+    fitting = run_models(models, machine, backend)
     profile = _measure(arguments, machine, backend)
     for device, figures in zip(machine.devices, profile.devices, strict=True):
         print(f"{device.name}: {figures.peak_flops / 1e9:.1f} GFLOP/s")
     for (s, t), (link, ends) in profile.links.items():
         print(f"{machine.devices[s].name} -> {machine.devices[t].name}: {link}; {ends}")
-    seconds, spreads = time_models(models, machine, backend, arguments.rounds)
-    if backend.name == "openvino" and models and machine.gpus:
-        profile = cut_models(profile, backend, models, seconds)
-    elif models and machine.n_devices > 1:
-        profile = run_pieces(profile, backend, models, seconds, rules)
+    seconds, spreads = time_models(models, fitting, machine, backend, arguments.rounds)
+    # In pieces, what a model takes on each kind of device has to be known.
+    kinds = len(one_of_each_kind(machine))
+    whole = {name: times for name, times in seconds.items() if len(times) == kinds}
+    if backend.name == "openvino" and whole and machine.gpus:
+        profile = cut_models(profile, backend, models, whole)
+    elif whole and machine.n_devices > 1:
+        profile = run_pieces(profile, backend, models, whole, rules)
     # All at once, and last: a profile that is broken off leaves the one before as it was.
     keep_times(models, machine, seconds, spreads, path.with_name(f"{arguments.name}-ops"))
     with atomic(path) as temporary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -49,12 +50,19 @@ def run(arguments: argparse.Namespace) -> int:
     plan = read_cluster(arguments.cluster)
     if arguments.number >= len(plan.servers):
         raise InputError(f"{arguments.cluster} has servers 0..{len(plan.servers) - 1}")
+    cores = plan.servers[arguments.number].cores
+    lacking = sorted(set(cores) - os.sched_getaffinity(0))
+    if lacking:
+        raise InputError(
+            f"{arguments.cluster}: server {arguments.number} has cores {lacking}, which this"
+            f" process has not (it may use {sorted(os.sched_getaffinity(0))}); mend cores"
+        )
     addresses = tuple(server.address for server in plan.servers)
     visible = "" if arguments.gpu is None else visible_gpu(arguments.gpu)
     setup = Setup(
         "suite.execution.server:serve",
         (addresses, arguments.number),
-        plan.servers[arguments.number].cores,
+        cores,
         ((VISIBLE, visible), PCI_ORDER, ("TF_CPU_ALLOCATOR_USE_BFC", "true")),
     )
     failed = TRIES - 1  # before the first start, no server of ours has had the port

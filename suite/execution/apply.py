@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -104,7 +105,9 @@ def apply(
 
     Raises InputError, with names, for what cannot be captured (loops and branches that stay
     functions, resources other than variables), a placement of another graph, a device that is not
-    here, operations on different devices that share a variable, and variables that cannot move.
+    here or has no kernel, operations on different devices that share a variable, and variables that
+    cannot move. Warns where a Keras model would go on with an optimizer other than its own, and
+    where its ``fit`` is compiled by XLA, which has one device.
     """
     from suite.capture.from_module import capture_step
     from suite.capture.options import Options
@@ -116,8 +119,43 @@ def apply(
     _check(program, names)
     there = names_here(names.values(), devices)
     full = {op: there[device] for op, device in names.items()}
+    _check_kernels(program.graph, full)
+    _warn_of_keras(step, program, full)
     python = getattr(traced, "python_function", None)
     return PlacedStep(program, full, Arguments(program.function, python))
+
+
+def _check_kernels(graph: OpGraph, devices: Mapping[str, str]) -> None:
+    """Raise InputError where an operation without a kernel for GPUs is to be on one.
+
+    A placement made for CPUs may have been mapped to GPUs.
+    """
+    for op, kernel in zip(graph.op_names, graph.gpu_kernel.tolist(), strict=True):
+        if not kernel and ":GPU:" in devices[op]:
+            raise InputError(
+                f"operation {op!r} has no GPU kernel but would be on {devices[op]}; place it for a"
+                " machine whose device of that name is a GPU, or name another with devices="
+            )
+
+
+def _warn_of_keras(step: object, program: Program, devices: Mapping[str, str]) -> None:
+    """Warn of what a Keras model does otherwise than its user may think."""
+    if not getattr(step, "compiled", False):  # none of Keras' that has an optimizer
+        return
+    optimizer, used = getattr(step, "optimizer", None), program.variables
+    own = {id(variable.value) for variable in getattr(optimizer, "variables", ())}
+    if own.isdisjoint(map(id, used.values())):
+        warnings.warn(
+            "the model's optimizer is of other variables than are trained now: the placed step has"
+            " a fresh one of its settings; compile the model again before",
+            stacklevel=3,
+        )
+    if getattr(step, "jit_compile", False) and len({devices[name] for name in used}) > 1:
+        warnings.warn(
+            "the model's own fit is compiled by XLA, which refuses variables on several devices:"
+            " for fit, evaluate and predict after this, compile the model with jit_compile=False",
+            stacklevel=3,
+        )
 
 
 def _names(placement: str | Path | Mapping[str, str], graph: OpGraph) -> dict[str, str]:

@@ -16,6 +16,8 @@ from suite.report.table import PrintedCell
 
 WORDS = {"oom": "OOM", "timeout": "time-out", "not_given": "-", "not_run": "not run"}
 """What tables print for a status, where it is not the status itself."""
+JUDGED = ("ok", "oom")
+"""Statuses of a record whose placer came to its end: what it spent and tells is of all of it."""
 
 
 def word(status: str) -> str:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -76,11 +77,15 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def load(self) -> tuple[dict[str, Any], Arrays] | None:
-        """Return what was saved; None, with a warning, when it is damaged or another job's."""
+        """Return what was saved; None, with a warning, when it is damaged or another job's.
+
+        OSError where it cannot be read now: a file that may be whole is not to be written over.
+        """
         if not self.path.exists():
             return None
+        content = self.path.read_bytes()
         try:
-            with np.load(self.path, allow_pickle=False) as data:
+            with np.load(BytesIO(content), allow_pickle=False) as data:
                 arrays = dict(data)
             own = json.loads(str(arrays.pop(_OWN)))
         except Exception as error:
@@ -112,9 +117,12 @@ class Checkpoint:
         return self._own().get("identity") not in (None, self.identity)
 
     def _own(self) -> dict[str, Any]:
-        """The search's counters; none where there is no whole file."""
+        """The search's counters; none where there is no whole file, OSError as of :meth:`load`."""
+        if not self.path.exists():
+            return {}
+        content = self.path.read_bytes()
         try:
-            with np.load(self.path, allow_pickle=False) as data:
+            with np.load(BytesIO(content), allow_pickle=False) as data:
                 return dict(json.loads(str(data[_OWN])))
         except Exception:  # whatever a damaged file makes of its readers; load() warns of it
             return {}

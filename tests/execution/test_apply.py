@@ -1,9 +1,14 @@
 """``suite.apply``: users' own steps on other devices, with the same losses, state and signature."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from free_ports import free_ports
+from six_ops import six_ops
 
+from suite.core.errors import InputError
+from suite.execution.apply import _check_kernels
 from suite.execution.child import Child, Setup, await_all
 from suite.execution.network import private_network
 
@@ -81,6 +86,26 @@ def test_the_same_on_a_real_cluster(remote):
     assert_trains_alike(remote)
     assert_ran_where_placed(remote)
     assert all(device.startswith("/job:worker/") for device in remote["variables"])
+
+
+def test_what_a_keras_model_will_do_otherwise_is_said(local):
+    told = local["warnings"]
+    assert told["plain"] == []
+    (xla,) = told["xla"]
+    assert "compile the model with jit_compile=False" in xla
+    (freed,) = told["freed"]
+    assert "the placed step has a fresh one of its settings" in freed
+
+
+def test_an_operation_without_a_kernel_goes_on_no_gpu():
+    kernels = np.array([True, False, True, True, True, True])
+    graph = replace(six_ops().graph, gpu_kernel=kernels)
+    place = "/job:localhost/replica:0/task:0/device:{}:0"
+    devices = dict.fromkeys(graph.op_names, place.format("GPU"))
+    name = graph.op_names[1]
+    with pytest.raises(InputError, match=f"operation '{name}' has no GPU kernel but would be on"):
+        _check_kernels(graph, devices)
+    _check_kernels(graph, devices | {name: place.format("CPU")})
 
 
 def test_a_compiled_keras_model_goes_on_with_its_own_optimizer(local):

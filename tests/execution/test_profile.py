@@ -11,7 +11,13 @@ from six_ops import six_ops
 from small_steps import cpus, layers
 
 from suite.cli import main
-from suite.commands._profiled_models import forget_others
+from suite.commands._profiled_models import (
+    Model,
+    forget_others,
+    keep_times,
+    run_models,
+    time_models,
+)
 from suite.core.costs import HOST_TYPES
 from suite.core.errors import InputError
 from suite.core.problem import Problem
@@ -402,6 +408,55 @@ def test_a_profile_that_is_broken_off_leaves_the_one_before(tmp_path, monkeypatc
 
 def interrupted(*_):
     raise KeyboardInterrupt
+
+
+def test_a_model_that_does_not_run_is_found_before_anything_is_measured(
+    tmp_path, monkeypatch, capfd
+):
+    step = (
+        "import tensorflow as tf\n"
+        "@tf.function(input_signature=[tf.TensorSpec([4, 4])])\n"
+        "def step(x): return tf.reduce_mean(tf.linalg.inv(0.0 * x))\n"
+    )
+    (tmp_path / "failing_step.py").write_text(step)
+    words = ["profile", "mine", "--cpus", "1", "--backend", "session", "--rounds", "1", "--force"]
+    monkeypatch.chdir(tmp_path)
+    assert main([*words, "--task", "failing_step:step", "--output", "."]) == 2
+    shown = capfd.readouterr()
+    assert "failing_step:step failed (error)" in shown.err
+    assert "GFLOP/s" not in shown.out
+    assert not (tmp_path / "mine.toml").exists()
+
+
+class SmallGpu(WaitingGpu):
+    """One with too little memory for more than a share of the operations."""
+
+    def __init__(self, most):
+        super().__init__(0, 1e-3)
+        self.most = most
+
+    def measure(self, step, devices, timing):
+        if np.mean(devices) > self.most:
+            return Measurement("oom", "too large")
+        return super().measure(step, devices, timing)
+
+
+@pytest.mark.parametrize(("most", "fit"), [(0.0, [0]), (1.0, [0, 1])])
+def test_a_model_too_large_for_a_device_is_timed_where_it_fits(tmp_path, capsys, most, fit):
+    """Why one places it is often just that."""
+    small = layers(tmp_path)
+    machine = load_machine("k40").with_gpus(1)
+    models = {"net": Model(small.graph, small.step, "net")}
+    fitting = run_models(models, machine, SmallGpu(most))
+    assert fitting == [("net", device) for device in fit]
+    said = "net on gpu:0: profiling net failed (oom): too large; its operations get no times of"
+    assert (said in capsys.readouterr().out) == (fit == [0])
+    seconds, spreads = time_models(models, fitting, machine, SmallGpu(most), 1)
+    assert [*seconds["net"]] == [*spreads["net"]] == fit
+    keep_times(models, machine, seconds, spreads, tmp_path)
+    timed = with_op_times(small.graph, replace(machine, op_times=tmp_path), "net")
+    assert [*timed.seconds] == ["cpu", "gpu"][: len(fit)]
+    assert Problem.create(timed, machine).seconds.shape[0] > 0
 
 
 def test_logical_cpus_of_a_session_are_refused_before_anything_is_measured(capfd):

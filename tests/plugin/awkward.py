@@ -110,7 +110,7 @@ class Stopped:
     """Has random placements judged, and is stopped before it can answer."""
 
     by: str = "an interrupt"
-    """What stops it: that, or the words of an InputError."""
+    """What stops it: that, the name of a signal, or the words of an InputError."""
     evaluations: int = 20
     """How many it has judged before."""
     inner: bool = False
@@ -121,6 +121,8 @@ class Stopped:
         judging = search.inner(search.seed, self.evaluations) if self.inner else search
         for _ in range(self.evaluations):
             judging.evaluate([Slow(0).place(problem, judging)])
+        if self.by in signal.Signals.__members__:
+            signal.raise_signal(signal.Signals[self.by])
         raise KeyboardInterrupt if self.by == "an interrupt" else InputError(self.by)
 
 

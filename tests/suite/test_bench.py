@@ -61,13 +61,14 @@ def _ignored(request):
 
 
 @pytest.mark.usefixtures("_ignored")
-def test_an_interrupt_is_tidy(tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_is_tidy(tmp_path, number, code):
     grid, results = write_grid(tmp_path / "g.toml", {"slow": 50}), tmp_path / "results"
     run = start("bench", grid, "--output", results, "--workers", 1)
     wait_until(lambda: records(results))
     workers = children(run.pid)
-    run.send_signal(signal.SIGINT)
-    assert run.wait(20) == 130
+    run.send_signal(number)
+    assert run.wait(20) == code
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 

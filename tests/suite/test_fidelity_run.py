@@ -226,6 +226,12 @@ def test_what_was_measured_is_replaced_only_where_one_says_so(fidelity, tmp_path
         assert "2 records are of another profile, backend, --steps, --seed or code than" in said
         assert "give another --output, or --replace" in said
         assert contents(tmp_path / "results") == measured
+    # Replaced by what? The backend does not start, and the machine beside the records stays theirs.
+    far = tmp_path / "far.toml"
+    far.write_text("".join(f'[[server]]\naddress = "192.0.2.{i}:2222"\n' for i in (1, 2)))
+    words = "--replace", "--backend=cluster", "--cluster", str(far)
+    assert fidelity(*few, *words, peak="6e10")[0] == 2
+    assert contents(tmp_path / "results") == measured
     assert fidelity("--placements", "3") == (0, "")  # what is missing is added
     assert measured.items() <= contents(tmp_path / "results").items()
     assert fidelity(*few, "--replace", peak="6e10") == (0, "")

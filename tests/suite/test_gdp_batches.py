@@ -168,3 +168,10 @@ def test_a_claim_is_decided_by_the_interval_over_graphs(
 
 def test_the_whole_planner_alone_shows_no_part(tmp_path: Path) -> None:
     assert parts_page(tmp_path, gdp_record("gdp", "gnmt_2", "gdp", 1.0)).found == 0
+
+
+@pytest.mark.parametrize("page", ["gdp_table2", "gdp_table3", "gdp_figure2"])
+def test_what_policies_are_held_against_is_no_table_of_policies(tmp_path: Path, page: str) -> None:
+    write(tmp_path, gdp_record("gdp", "gnmt_2", "gdp", 1.0))
+    write(tmp_path, gdp_record("gdp", "gnmt_2", "gdp_tuned", 1.0))
+    assert build_table(page, tmp_path).found == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, isnan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +53,23 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Table:
 def rows_of(page: Table, section: str) -> dict[str, dict[str, str]]:
     grid = next(s for s in page.sections if s.title == section)
     return {row[0]: dict(zip(grid.header, row, strict=True)) for row in grid.rows}
+
+
+def test_a_seed_that_failed_is_none_that_never_got_there(tmp_path: Path) -> None:
+    late = search("gdp_rnnlm_2", "hdp", 2, (1, 2.0, 0.9))
+    write(
+        tmp_path,
+        search("gdp_rnnlm_2", "hdp", 0, (50, 20.0, 0.5)),
+        search("gdp_rnnlm_2", "hdp", 1, (80, 30.0, 0.5)),
+        late | {"status": "timeout", "step_time": None, "step_times": [], "cpu_seconds": 0.1},
+        search("gdp_rnnlm_2", "gdp", 0, (10, 3.0, 0.4)),
+    )
+    page = build_table("gdp_table1", tmp_path)
+    row = rows_of(page, PLACEMENTS)["2-layer RNNLM (2)"]
+    assert row["HDP, placements"] == "50, 2 of 2"
+    assert row["HDP / GDP-one"] == "x5.00 (x2.95)"
+    (speedup,) = page.data[page.data["metric"] == "search_speedup"]["value"].dropna()
+    assert speedup == pytest.approx(1.0)  # CPU seconds of whole searches, not of the one cut short
 
 
 def test_placements_until_half_of_the_seeds_are_as_fast(page: Table) -> None:

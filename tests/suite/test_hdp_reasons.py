@@ -1,7 +1,7 @@
 """Why HDP learns: learning curves are read from the logs beside the records."""
 
 import pytest
-from suite_records import record, write
+from suite_records import failed, record, write
 
 from suite.report.build import build_table
 
@@ -45,6 +45,21 @@ def test_settings_without_a_record_have_no_curve(results):
     write_log(results, 0, "10,40,1.0,2.0,-2.0,0.7,0.5")
     section = build_table("hdp_reasons", results).sections[0]
     assert [row[1:] for row in section.rows if "C = 1" in row[0]] == [("not run", "", "", "")] * 2
+
+
+def test_a_seed_that_failed_says_nothing_of_how_searches_go(results):
+    more = {"evaluations": 500, "history": [[105, 1.0, 1.5]]}
+    planner = {"invalid": 140, "groups_used": 256, "diverged": 3}
+    for seed in (0, 1):
+        one = record("nmt_2", "paper", 1.5, seed, grid="hdp_reasons", **more, planner=planner)
+        write(results, one)
+    late = failed("nmt_2", "paper", "timeout", "7,200 s")
+    late["cell"] |= {"grid": "hdp_reasons", "seed": 2}
+    write(results, late)
+    page = build_table("hdp_reasons", results)
+    section = next(s for s in page.sections if s.title.startswith("One choice"))
+    [row] = [row for row in section.rows if row[0].startswith("`paper`")]
+    assert row[1:] == ("1.50", "1.50", "1.50", "105", "28 %", "256", "2 of 2")
 
 
 def test_a_record_whose_log_is_gone_has_no_curve(results):

@@ -12,7 +12,6 @@ from suite.bench import compare
 from suite.bench.first_use import compile_first
 from suite.cli import main
 from suite.core.compile_time import COMPILE_TIME
-from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.formats.interchange import read_graph, read_placement
 from suite.formats.machine_toml import load_machine
@@ -71,6 +70,14 @@ def test_without_a_placer_the_fastest_of_many_is_taken(user_folder, capsys):
     assert "300 evaluations of annealing and 9 quick placers" in told
     (best,) = [line for line in lines if line.endswith("  fastest")]
     assert best.split()[0] == verdict["placer"]
+
+
+def test_on_one_device_nothing_is_searched_and_nothing_else_is_said(user_folder, capsys):
+    (user_folder / "g.json").write_text(json.dumps(GRAPH))
+    assert main(["place", "g.json", "--machine", "k40", "--gpus", "0"]) == 0
+    said = capsys.readouterr()
+    assert "placer     none was named, and none is needed: cpu:0 is the only device" in said.out
+    assert "did nothing" not in said.err
 
 
 def test_what_needs_a_placer_says_so(user_folder, capsys):
@@ -142,6 +149,8 @@ def test_a_search_is_that_of_its_seed_and_its_budget(seed, evaluations, capsys):
     ("by", "code", "words"),
     [
         ("an interrupt", 130, "interrupted"),
+        ("SIGTERM", 143, "interrupted"),  # of kill, timeout and batch systems
+        ("SIGHUP", 129, "interrupted"),  # of a terminal that closes
         ("the backend is gone", 2, "error: the backend is gone"),
     ],
 )
@@ -152,8 +161,8 @@ def test_the_best_that_a_stopped_search_met_is_kept(tmp_path, capsys, inner, by,
     assert main([*asked, "--output", str(output)]) == code
     problem = Problem.create(read_graph(SMOKE_GRAPH), load_machine("k40").with_gpus(2))
     search = Search(problem, Simulator(problem), 3)
-    with pytest.raises((KeyboardInterrupt, InputError)):
-        make_placer("stopped", {"by": by}).place(problem, search)
+    with pytest.raises(KeyboardInterrupt):
+        make_placer("stopped", {}).place(problem, search)
     assert (read_placement(output, problem).devices == search.best.devices).all()
     seconds = f"{search.best_time:.6f} s"
     told = f"placebench: kept {output}: the best of stopped after 20 evaluations, step time "

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from suite_records import over_capacity, record, write
 
@@ -23,7 +24,7 @@ from suite.report.load_records import load_published, load_records
 from suite.report.page.charts import COLOURS, SHAPES, look
 from suite.report.page.placements import BINS, coded, placements, positions
 from suite.report.page.tables import sort_value
-from suite.report.page.write_page import LIMIT, write_page
+from suite.report.page.write_page import DRAWINGS, _fitting, _in_order, write_page
 from suite.report.recorded import recorded
 from suite.report.table import PrintedCell
 
@@ -267,8 +268,16 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser, folder):
 
 def test_the_page_is_small_and_says_what_is_in_it(folder):
     content = (folder / "reports/report.html").read_bytes()
-    assert len(content) < LIMIT
+    assert len(content) < 3_000_000
     assert "can be drawn, the fastest seed of every placer" in content.decode()
+
+
+def test_drawings_have_room_of_their_own_and_come_in_the_order_of_readers():
+    records = pd.DataFrame({"grid": ["annealing_parts", "reference", "quick", "post"]})
+    drawn = {str(number): {"line": "x" * (DRAWINGS // 3)} for number in range(4)}
+    assert _in_order(drawn, records) == ["2", "1", "0", "3"]
+    kept = _fitting({number: drawn[number] for number in _in_order(drawn, records)}, DRAWINGS)
+    assert [*kept] == ["2", "1"]
 
 
 def test_the_command_writes_the_page_beside_the_tables(tmp_path, capsys):

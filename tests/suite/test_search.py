@@ -145,6 +145,15 @@ def test_a_damaged_checkpoint_is_ignored_aloud(tmp_path, whole, how):
     assert run.outcome() == whole
 
 
+def test_a_checkpoint_that_cannot_be_read_is_not_written_over(tmp_path):
+    """As where a network's disk is away for a moment: it may be whole."""
+    (tmp_path / "seed0.checkpoint.npz").mkdir()
+    checkpoint = Checkpoint(tmp_path / "seed0.checkpoint.npz", "identity")
+    for reads in (checkpoint.load, checkpoint.spent, lambda: checkpoint.is_of_another):
+        with pytest.raises(IsADirectoryError):
+            reads()
+
+
 def test_a_checkpoint_of_other_settings_is_ignored_aloud(tmp_path, whole):
     Run(tmp_path, identity="other")(steps=10)
     with pytest.warns(UserWarning, match="is of other settings or other code; starting afresh"):

@@ -44,6 +44,7 @@ def test_the_race_has_the_learned_planners_beside(text):
     assert cells[3] == "missing"
     assert "0.300 (x6.00, 40 s)" in cells
     assert "0.200 (x4.00 [2.00-8.00], 0 s)" in cells
+    assert row(text.split("## Sixty seconds")[1].split("## ")[0], "| nmt_8")[-2:] == ["missing", ""]
 
 
 def test_a_grid_that_ran_on_two_processors_says_which_placer_ran_where(tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suite.core.arrays import Floats
+from suite.core.arrays import Floats, Ints
 from suite.core.costs import HOST_TYPES
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
@@ -49,10 +49,8 @@ def measure_ops(
     none. InputError when no operation has a time: kernels below a microsecond, in which it counts,
     have none.
     """
-    kernels = np.ones(graph.n_classes, np.bool_)
-    np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
     on_gpu = "GPU:" in backend.device_names[device]
-    devices = np.where(kernels[graph.colocation] | (not on_gpu), device, cpu)
+    devices = whole_on(backend, graph, device, cpu)
     result = run_step(backend, step, devices, _TIMING, graph.name)
     step_time = result.step_time
     assert step_time is not None, "more steps are timed than discarded"
@@ -77,6 +75,14 @@ def measure_ops(
     with np.errstate(invalid="ignore"):
         scatter = np.std(traced, axis=0, ddof=1) / seconds
     return OpTimes(seconds * factor, step_time, factor, launch, scatter)
+
+
+def whole_on(backend: Backend, graph: OpGraph, device: int, cpu: int) -> Ints:
+    """int[ops]: everything on one device; on a GPU, what has no kernel there on ``cpu``."""
+    kernels = np.ones(graph.n_classes, np.bool_)
+    np.logical_and.at(kernels, graph.colocation, graph.gpu_kernel)
+    on_gpu = "GPU:" in backend.device_names[device]
+    return np.where(kernels[graph.colocation] | (not on_gpu), device, cpu)
 
 
 def step_seconds(graph: OpGraph, seconds: Floats, parallelism: int) -> float:

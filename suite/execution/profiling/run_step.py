@@ -6,7 +6,13 @@ from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 
+ONCE = Timing(steps=1, discarded=0, traced=0, timeout=600)
+"""To see whether it runs at all."""
 _UNTRACED = Timing(steps=15, discarded=5, traced=0, timeout=600)
+
+
+class OutOfMemory(InputError):
+    """A step that has more to keep than a device's memory."""
 
 
 def run_step(
@@ -14,12 +20,13 @@ def run_step(
 ) -> Measurement:
     """Run ``step`` with each operation on ``devices`` (int[ops]); InputError when it fails.
 
-    ``name``: of the model that is timed, for the message.
+    That is OutOfMemory where a device has too little. ``name``: of the model, for the message.
     """
     result = backend.measure(step, devices, timing)
     if result.status != "ok":
         what = f"profiling {name}".strip()
-        raise InputError(f"{what} failed ({result.status}): {result.reason}")
+        kind = OutOfMemory if result.status == "oom" else InputError
+        raise kind(f"{what} failed ({result.status}): {result.reason}")
     return result
 
 

@@ -25,10 +25,10 @@ from suite.report.page.records import (
 from suite.report.page.tables import table_html
 from suite.report.table import Table
 
-LIMIT = 3_000_000
-"""Bytes a page may have: more is slow on a phone."""
-SPARE = 20_000
-"""Bytes of them for the frame of the page and what it says about itself."""
+DRAWINGS = 1_200_000
+"""Bytes that drawings of placements may take, whatever else there is: more is slow on a phone."""
+FIRST = ("quick", "reference", "race")
+"""Grids whose placements are drawn before others': the tables that most readers look for."""
 
 
 def write_page(
@@ -40,8 +40,8 @@ def write_page(
 ) -> Path:
     """Write the page with these tables and all records, whole or not at all.
 
-    Drawings of placements that would take it beyond LIMIT are left out, those of the last grids
-    first, and the page says how many. Links to records and data files are relative to the page.
+    Drawings of placements that take more than DRAWINGS bytes are left out, those of FIRST last, and
+    the page says how many. Links to records and data files are relative to the page.
     """
     whose = placers(records)
     names = [str(one["name"]) for one in whose]
@@ -65,7 +65,7 @@ def write_page(
         "vega": vega(),
         "script": in_script(asset("page.js")),
     }
-    kept = _fitting(drawn, LIMIT - SPARE - sum(len(part.encode()) for part in parts.values()))
+    kept = _fitting({number: drawn[number] for number in _in_order(drawn, records)}, DRAWINGS)
     about = _about(len(kept), len(drawn), missing)
     text = Template(asset("page.html")).substitute(parts, placements=json_text(kept), about=about)
     with atomic(path) as temporary:
@@ -75,6 +75,13 @@ def write_page(
 
 def _entry(name: str, table: Table) -> str:
     return f'<li><a href="#{name}">{escape(table.title)}</a></li>'
+
+
+def _in_order(drawn: Mapping[str, Value], records: pd.DataFrame) -> list[str]:
+    """The numbers of drawn records, those of the grids in FIRST before others."""
+    grids = {str(number): grid for number, grid in records["grid"].items()}
+    rank = {grid: place for place, grid in enumerate(FIRST)}
+    return sorted(drawn, key=lambda number: rank.get(grids[number], len(FIRST)))
 
 
 def _fitting(drawn: dict[str, Value], room: int) -> dict[str, Value]:
@@ -101,8 +108,8 @@ def _about(drawn: int, wanted: int, missing: Mapping[str, str]) -> str:
     ]
     if drawn < wanted:
         lines.append(
-            f"{wanted - drawn:,} more are left out, lest the page be larger than"
-            f" {LIMIT / 1e6:.0f} MB."
+            f"{wanted - drawn:,} more are left out, since drawings may take"
+            f" {DRAWINGS / 1e6:.1f} MB of the page."
         )
     lines += [f"No map of {what}: {why}." for what, why in missing.items()]
     return "\n".join(f"<li>{renderer()(line)}</li>" for line in lines)

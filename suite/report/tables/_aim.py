@@ -12,6 +12,7 @@ import pandas as pd
 
 from suite.bench.grid import planned_cells
 from suite.report.load_records import of_cells
+from suite.report.outcome import JUDGED
 from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED, Duel, Found
 from suite.report.table import Section
 from suite.report.tables._claims import average, gain_over, known
@@ -82,7 +83,7 @@ def _duels(records: pd.DataFrame, entrant: Entrant) -> Iterator[Duel]:
     """The planner against the other, a graph each."""
     cells = planned_cells(entrant.grid)
     ours = of_cells(records, list(cells))
-    ours = ours[ours["status"].isin(["ok", "oom"])]
+    ours = ours[ours["status"].isin(JUDGED)]
     for task in dict.fromkeys(cell.task for cell in cells):
         here = ours[ours["task"] == task]
         other = METIS if entrant.is_first else LONG

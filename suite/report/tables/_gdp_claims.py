@@ -9,7 +9,7 @@ import pandas as pd
 
 from suite.report.comparison import Comparison, Row
 from suite.report.gdp import LEARNED, LEARNERS
-from suite.report.outcome import Printed
+from suite.report.outcome import JUDGED, Printed
 from suite.report.tables._claims import (
     PAPER,
     TIMES,
@@ -44,7 +44,8 @@ def search_cost_tuned(ours: Comparison) -> SearchCost:
 def search_seconds(ours: Comparison, row: Row, placer: str) -> float:
     """CPU seconds of one whole search."""
     # A search does the same work with every seed, so that what is above the least is the host's.
-    return float(ours.of_cell(row, placer)["cpu_seconds"].min())
+    cells = ours.of_cell(row, placer)
+    return float(cells[cells["status"].isin(JUDGED)]["cpu_seconds"].min())
 
 
 def search_speedup(ours: Comparison, row: Row) -> float:

@@ -12,7 +12,7 @@ import pandas as pd
 from suite.bench.cell import SIMULATOR
 from suite.report import agreement
 from suite.report.comparison import Comparison, Pairs
-from suite.report.outcome import ratio, word
+from suite.report.outcome import JUDGED, ratio, word
 from suite.report.policies import seen_note
 from suite.report.recorded import machine_of
 from suite.report.tables._sections import fullest
@@ -60,7 +60,7 @@ def failures(records: pd.DataFrame) -> list[str]:
     counts = Counter(str(s) for s in records["status"])
     order = sorted(counts.items(), key=lambda item: (item[0] != "ok", item[0]))
     lines = ["Outcomes: " + (", ".join(f"{n} {word(s)}" for s, n in order) or "none") + "."]
-    odd = records[~records["status"].isin(["ok", "oom"])]
+    odd = records[~records["status"].isin(JUDGED)]
     columns = (odd["task"], odd["placer"], odd["status"], odd["reason"])
     reasons = Counter((str(t), str(p), str(s), str(r)) for t, p, s, r in zip(*columns, strict=True))
     for (task, placer, status, reason), n in sorted(reasons.items()):

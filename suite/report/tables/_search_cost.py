@@ -11,7 +11,7 @@ import pandas as pd
 
 from suite.report.comparison import Comparison, Row
 from suite.report.metrics import metric
-from suite.report.outcome import NOT_GIVEN, Printed
+from suite.report.outcome import JUDGED, NOT_GIVEN, Printed
 from suite.report.table import Section
 from suite.report.tables._data import Entry
 from suite.report.until import History, median_until, printed, seconds_until, until
@@ -49,7 +49,11 @@ class Cost:
 
     @classmethod
     def of(cls, records: pd.DataFrame, wanted: float, unit: Unit) -> Cost:
-        """Of the records of one planner and graph, to a step time of ``wanted`` seconds."""
+        """Of the records of one planner and graph, to a step time of ``wanted`` seconds.
+
+        A seed that failed is none of them: it tells nothing of what a whole search finds.
+        """
+        records = records[records["status"].isin(JUDGED)]
         histories: list[History] = [list(history) for history in records["history"]]
         costs = [unit.until(history, wanted) for history in histories]
         whole = [float(spent) for spent in records[unit.whole]]

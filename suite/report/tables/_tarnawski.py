@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from suite.report.outcome import JUDGED
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, provenance
 
@@ -106,7 +107,7 @@ def _section(title: str, records: pd.DataFrame) -> Section:
 
 def _cell(records: pd.DataFrame) -> str:
     """The best over seeds."""
-    found = records[records["status"].isin(["ok", "oom"])]
+    found = records[records["status"].isin(JUDGED)]
     if found.empty:
         return "-" if records.empty or records["status"].iloc[0] == "skipped" else "error"
     best = found.sort_values("step_time", kind="stable").iloc[0]

@@ -13,6 +13,7 @@ from suite.bench.grid import planned_cells
 from suite.core.statistics import LEVEL
 from suite.report.load_records import of_cells
 from suite.report.metrics import metric
+from suite.report.outcome import JUDGED
 from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED, Duel, Found, best_at, bracketed
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, provenance
@@ -122,7 +123,7 @@ def _found(records: pd.DataFrame, task: str, column: _Column) -> Found:
         (records["grid"] == column.grid)
         & (records["placer"] == column.placer)
         & (records["task"] == task)
-        & records["status"].isin(["ok", "oom"])
+        & records["status"].isin(JUDGED)
     ]
     return Found(tuple(best_at(history, column.placements) for history in mine["history"]))
 

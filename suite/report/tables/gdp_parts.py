@@ -152,8 +152,8 @@ def _notes(ours: Comparison) -> tuple[str, ...]:
     heads = {name: name for name in PLACERS}
     return (
         f"{RULE} Superposition conditions on a dense layer here, on a Transformer's in the paper."
-        " The interval is over graphs: without a part there is one seed, and many cells with all"
-        " parts range further than the gains.",
+        " The interval is over graphs; policies of a batch were trained once, and many cells range"
+        " further than the gains.",
         "Geometric mean of without / with, less 1, as in [Table 1](gdp_table1.md); the paper does"
         " not say how it averages. Graphs where one of the two found nothing that fits in memory"
         f" are left out of the averages. Medians over seeds. {notes.effort(ours, heads)}",

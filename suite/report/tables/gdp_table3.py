@@ -50,7 +50,10 @@ The policies are those of `gdp_tuned`, GDP with changes of ours."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
-    """Build the page from all records and all published numbers."""
+    """Build the page from all records and all published numbers.
+
+    Without a policy of a batch nothing is found, though Table 1 may have what it is beside.
+    """
     parts = {n: _comparison(records, published, n) for n in BATCHES}
     claims = {n: _claims(ours, n) for n, ours in parts.items()}
     untried = [Untried(f"batch {n}, {what}", _printed(published, n)) for n, what in UNTRIED]
@@ -61,7 +64,8 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     data = pd.concat([_data(o, n, claims[n]) for n, o in parts.items()], ignore_index=True)
     expected = {cell for ours in parts.values() for cell in ours.cells}
     missing = {name for ours in parts.values() for name in ours.missing}
-    found = len(expected) - len(missing)
+    trained = any(ours.records["placer"].eq(_placer(n)).any() for n, ours in parts.items())
+    found = len(expected) - len(missing) if trained else 0
     text = _notes(records, published, parts)
     return Table(TITLE, LEAD, tuple(sections), text, data, len(expected), found)
 

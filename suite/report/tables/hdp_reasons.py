@@ -12,7 +12,7 @@ import pandas as pd
 
 from suite.bench.grid import load_grid
 from suite.report.metrics import metric
-from suite.report.outcome import Outcome
+from suite.report.outcome import JUDGED, Outcome
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note
 
@@ -138,17 +138,18 @@ def _row(label: str, records: pd.DataFrame, expected: int) -> tuple[str, ...]:
     if not outcome.values:
         return (WHAT[label], outcome.text(SECONDS), *[""] * (len(HEADER) - 2))
     times = (outcome.values[0], outcome.median, outcome.values[-1])
-    found = [history[-1][0] for history in records["history"] if history]
-    invalid = [p.get("invalid", 0) for p in records["planner"]] / records["evaluations"]
-    groups = [p["groups_used"] for p in records["planner"] if "groups_used" in p]
-    diverged = sum("diverged" in p for p in records["planner"])
+    ended = records[records["status"].isin(JUDGED)]  # others say nothing of the search
+    found = [history[-1][0] for history in ended["history"] if history]
+    invalid = [p.get("invalid", 0) for p in ended["planner"]] / ended["evaluations"]
+    groups = [p["groups_used"] for p in ended["planner"] if "groups_used" in p]
+    diverged = sum("diverged" in p for p in ended["planner"])
     return (
         WHAT[label] + f" ({outcome.counts})" * bool(outcome.failures),
         *(SECONDS.format(t) for t in times),
         f"{np.median(found):.0f}" if found else "-",
         f"{100 * np.median(invalid):.0f} %",
         f"{np.median(groups):.0f}" if groups else "-",
-        f"{diverged} of {len(records)}",
+        f"{diverged} of {len(ended)}",
     )
 
 

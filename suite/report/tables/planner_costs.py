@@ -10,6 +10,7 @@ import pandas as pd
 
 from suite.bench.grid import planned_cells
 from suite.report.load_records import of_cells
+from suite.report.outcome import JUDGED
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, hosts, provenance
 
@@ -83,7 +84,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     planned = [cell for grid in GRIDS for cell in planned_cells(grid) if cell.placer in HEADS]
     ours = of_cells(records, planned)
     asked = dict.fromkeys((HEADS[c.placer], c.machine, c.task, c.gpus) for c in planned)
-    whole = ours[ours["status"].isin(["ok", "oom"]) & (ours["evaluations"] > 0)]
+    whole = ours[ours["status"].isin(JUDGED) & (ours["evaluations"] > 0)]
     order = {head: i for i, head in enumerate(dict.fromkeys(HEADS.values()))}
     found = [
         costs for key in sorted(asked, key=lambda k: order[k[0]]) if (costs := _costs(whole, *key))
@@ -100,9 +101,10 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
             " different records, even of different hosts. So differences of some ten per cent mean"
             " nothing. TensorFlow has one thread for each kind of work; the simulator may use more"
             " cores, so that CPU seconds can be more than wall-clock seconds.",
-            "An update of Placeto is an episode: of each group once, which are as many evaluations,"
-            " or with the terminal reward one. HDP's TF release evaluates one placement an update,"
-            " and a short search pays relatively more for building TensorFlow's functions.",
+            "An update of Placeto is an episode: of each group once, an evaluation each unless it"
+            " stays where it is, or with the terminal reward one. HDP's TF release evaluates one"
+            " placement an update, and a short search pays relatively more for building"
+            " TensorFlow's functions.",
             "Peak memory is in no record: [planner_memory](../benchmarks/planner_memory.md)"
             " measures it.",
             f"{len(ours)} of {len(planned)} records are there.",

@@ -14,6 +14,7 @@ from suite.core.statistics import OrderAgreement, order_agreement
 from suite.report import colocrl, hdp
 from suite.report.comparison import Comparison, Row
 from suite.report.metrics import metric
+from suite.report.outcome import JUDGED
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.simulator.semantics import PLACEBENCH, PRESETS
@@ -78,7 +79,7 @@ class Ranking:
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records that say how they fare under every semantics."""
-    judged = records["status"].isin(["ok", "oom"])
+    judged = records["status"].isin(JUDGED)
     scored = [set(PRESETS) <= set(verdicts) for verdicts in records["under_semantics"]]
     known = records[~judged | np.array(scored, np.bool_)]
     rankings, comparisons = [], []
@@ -101,7 +102,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
 
 
 def _placed(records: pd.DataFrame) -> pd.DataFrame:
-    return records[records["status"].isin(["ok", "oom"])]
+    return records[records["status"].isin(JUDGED)]
 
 
 def _taus(rankings: Sequence[Ranking]) -> Section:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 
 import pandas as pd
 
@@ -134,7 +135,7 @@ def _race(race: pd.DataFrame, others: pd.DataFrame, cells: Sequence[Cell]) -> Se
             spent = f", {mine['wall_seconds'].median():.0f} s" if placer != "human_expert" else ""
             row.append(_ratio(mine, bound, spent))
         kind = next(iter(both["bound_kind"]), "")
-        rows.append((*row, f"{bound:.3f}", kind))
+        rows.append((*row, "missing" if isnan(bound) else f"{bound:.3f}", kind))
     header = ("task", "GPUs", *labels, *BESIDE, "lower bound", "what binds")
     return Section("Sixty seconds", header, tuple(rows), RACE_LEAD)
 

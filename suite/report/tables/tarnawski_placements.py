@@ -40,9 +40,9 @@ NOTES = (
     "moving never overlap, and CPUs are unlimited in number: with a CPU allowed, blocks side by "
     "side on it are promised to run at once, and the simulator has one CPU.",
     "Coarsening by blocks and turning back are ours (docs/workloads.md).",
-    "Human expert, METIS and annealing (1,000 placements) are those of grid `quick`, or of "
-    "`strong` for other numbers of GPUs; annealing with 60 seconds that of `race`: medians over "
-    "seeds.",
+    "Human expert, METIS and annealing (1,000 placements, in `strong` 4,000) are those of grid "
+    "`quick`, or of `strong` for other numbers of GPUs; annealing with 60 seconds that of "
+    "`race`: medians over seeds.",
 )
 
 
