@@ -72,9 +72,8 @@ def add(parsers: Subparsers) -> None:
     add_policy(parser)
     add_answer_arguments(parser)
     add_ray(parser, "judge what a search evaluates")
-    parser.add_argument(
-        "--output", type=new_file, metavar="FILE", help="write the placement as JSON"
-    )
+    words = "write the placement, as .npz or else as JSON"
+    parser.add_argument("--output", type=new_file, metavar="FILE", help=words)
     parser.add_argument("--trace", type=new_file, metavar="FILE", help="write a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_tensorboard(parser)

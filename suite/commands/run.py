@@ -49,7 +49,7 @@ def add(parsers: Subparsers) -> None:
     )
     add_problem_arguments(parser)
     parser.add_argument(
-        "--placement", type=Path, required=True, metavar="FILE", help="placement as JSON"
+        "--placement", type=Path, required=True, metavar="FILE", help="placement as JSON or npz"
     )
     parser.add_argument(
         "--backend",

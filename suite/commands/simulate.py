@@ -39,7 +39,7 @@ def add(parsers: Subparsers) -> None:
         "  placebench simulate net.keras --machine workstation --placement net.json\n" + MODELS,
     )
     add_problem_arguments(parser)
-    parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON")
+    parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON or npz")
     add_placer_arguments(parser, "in place of --placement")
     parser.set_defaults(seed=None)  # so that a seed is told from none
     parser.add_argument(
@@ -100,7 +100,7 @@ def _placement(
 
     if placer is None:
         return read_placement(arguments.placement, problem)
-    judge = make_simulator(problem, semantics)
+    judge = make_simulator(problem, semantics, arguments.policy)
     budget = arguments.evaluations, arguments.seconds
     search = Search(problem, judge, arguments.seed or 0, *budget)
     return ask(placer, problem, search)

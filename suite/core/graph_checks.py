@@ -164,6 +164,12 @@ def _check_edges(graph: OpGraph) -> None:
             " of consumers"
         )
     tensors, consumers = graph.edges
+    turned = (consumers[1:] < consumers[:-1]) & (tensors[1:] == tensors[:-1])
+    for edge in np.flatnonzero(turned)[:1]:
+        raise InputError(
+            f"{graph.name}: the consumers of tensor {tensors[edge]} are not in ascending order:"
+            f" {consumers[edge]} comes before {consumers[edge + 1]}"
+        )
     backward = graph.producer[tensors] >= consumers
     for edge in np.flatnonzero(backward)[:1]:
         source = graph.op_names[graph.producer[tensors[edge]]]

@@ -91,6 +91,13 @@ def check_devices(problem: Problem, devices: Ints) -> None:
                 f"operation {graph.op_names[op]!r} ({graph.op_types[op]}) has no GPU kernel but is"
                 f" on {machine.devices[devices[op]].name}; put it on a CPU"
             )
+    if problem.has_odd_kernels:
+        stopped = ~np.isfinite(problem.seconds[np.arange(graph.n_ops), devices])
+        for op in np.flatnonzero(stopped)[:1]:
+            raise InputError(
+                f"operation {graph.op_names[op]!r} cannot run on"
+                f" {machine.devices[devices[op]].name}, where its seconds are infinite"
+            )
     # A search asks this of every placement, and most operations are a class of their own.
     apart = devices.take(graph.followers) != devices.take(graph.followed)
     for at in np.flatnonzero(apart)[:1]:

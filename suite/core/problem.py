@@ -35,6 +35,14 @@ class Problem:
     def __post_init__(self) -> None:
         """Freeze the costs; InputError on absurd ones, or when a class fits no device."""
         object.__setattr__(self, "seconds", frozen(self.seconds, np.float64))
+        shape = self.graph.n_ops, self.machine.n_devices
+        if self.seconds.shape != shape:
+            raise InputError(f"seconds are {list(self.seconds.shape)}; give {list(shape)}")
+        for op, device in np.argwhere(~(self.seconds >= 0))[:1]:
+            raise InputError(
+                f"operation {self.graph.op_names[op]!r} takes {self.seconds[op, device]:.3g} s on"
+                f" {self.machine.devices[device].name}; give 0 or more, or infinity for no kernel"
+            )
         for op, device in np.argwhere((self.seconds > LONGEST) & np.isfinite(self.seconds))[:1]:
             raise InputError(
                 f"operation {self.graph.op_names[op]!r} takes {self.seconds[op, device]:.3g} s on"
@@ -85,6 +93,13 @@ class Problem:
             stopped = ~np.isfinite(self.seconds[:, device])
             allowed[self.graph.colocation[stopped], column] = False
         return np.ascontiguousarray(allowed[:, kind])
+
+    @cached_property
+    def has_odd_kernels(self) -> bool:
+        """Whether an operation cannot run on some device for more than that a GPU has no kernel."""
+        known = np.zeros(self.seconds.shape, np.bool_)
+        known[np.ix_(self.graph.cpu_only, np.array(self.machine.gpus, np.intp))] = True
+        return bool((~np.isfinite(self.seconds) & ~known).any())
 
     @cached_property
     def class_seconds(self) -> Floats:

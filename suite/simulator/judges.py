@@ -27,12 +27,14 @@ def own_semantics(machine: Machine) -> Semantics:
     raise InputError(f"machine {machine.name}: semantics is {machine.semantics!r}; one of {known}")
 
 
-def make_simulator(problem: Problem, semantics: Semantics | None = None) -> AnySimulator:
-    """The simulator of a problem by these semantics, by default the machine's own.
+def make_simulator(
+    problem: Problem, semantics: Semantics | None = None, policy: str | None = None
+) -> AnySimulator:
+    """The simulator of a problem by these semantics and this policy, by default the machine's own.
 
     Raises InputError for a problem that it cannot count.
     """
     rules = semantics or own_semantics(problem.machine)
     if rules.sequential:
         return SequentialSimulator(problem)
-    return Simulator(problem, semantics=rules)
+    return Simulator(problem, policy, rules)

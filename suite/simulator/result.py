@@ -22,6 +22,8 @@ def check_policy(policy: str, semantics: Semantics) -> None:
     """Raise InputError for an unknown policy, and for one that the semantics cannot have."""
     if policy not in POLICIES:
         raise InputError(f"no policy {policy!r}; one of {', '.join(POLICIES)}")
+    if semantics.sequential:
+        raise InputError(f"semantics {semantics.name} has no policies; leave the policy out")
     if semantics.booked and policy != "fifo":
         raise InputError(f"semantics {semantics.name} books channels ahead; use the policy fifo")
 

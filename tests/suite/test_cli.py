@@ -334,6 +334,10 @@ def assert_refused(arguments, words, capsys):
             "simulate g.json --placer random --machine k40 --policy lifo",
             "no policy 'lifo'; one of fifo",
         ),
+        (
+            "simulate g.json --placer random --machine k40 --semantics hetero --policy fifo",
+            "semantics hetero has no policies; leave the policy out",
+        ),
         ("simulate g.json --placer random --machine k41", "no machine 'k41'; known: a100_8"),
         (
             "simulate g.json --placer random --trace /proc/no/t.json --machine k40",

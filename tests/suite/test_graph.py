@@ -126,6 +126,17 @@ def test_classes_are_numbered_without_a_gap():
             replace(graph, colocation=np.array(classes, np.int32))
 
 
+def test_consumers_that_do_not_ascend_are_refused():
+    """The compiled simulator looks them up by halving."""
+    graph = diamond()
+    (tensor,) = [t for t in range(graph.n_tensors) if np.diff(graph.consumer_offsets)[t] == 2]
+    turned = graph.consumers.copy()
+    at = graph.consumer_offsets[tensor]
+    turned[[at, at + 1]] = turned[[at + 1, at]]
+    with pytest.raises(InputError, match=f"consumers of tensor {tensor} are not in ascending"):
+        replace(graph, consumers=turned)
+
+
 def test_arrays_of_another_rank_are_refused():
     graph = OpGraph.create("g", ["a"], ["A"], [], [])
     with pytest.raises(InputError, match=r"g: flops has shape \(1, 1\); give 1 dimension"):

@@ -14,6 +14,8 @@ from suite.core.scores import Scores
 from suite.formats.machine_toml import load_machine, machine_from_table
 from suite.formats.placement_npz import load_placement, save_placement
 from suite.search.placer import Search
+from suite.simulator.judges import make_simulator
+from suite.simulator.semantics import preset
 
 
 @pytest.fixture
@@ -28,6 +30,45 @@ def problem():
         colocation=["v", "v", None],
     )
     return Problem.create(graph, load_machine("k40").with_gpus(2))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "message"),
+    [
+        (np.ones((3, 2)), r"seconds are \[3, 2\]; give \[3, 3\]"),
+        ([[1, 1, 1], [1, np.nan, 1], [1, np.inf, np.inf]], "'b' takes nan s on gpu:0; give 0 or"),
+        ([[1, 1, 1], [1, 1, -1], [1, np.inf, np.inf]], "'b' takes -1 s on gpu:1; give 0 or more"),
+    ],
+)
+def test_seconds_that_mean_nothing_are_refused(problem, seconds, message):
+    with pytest.raises(InputError, match=message):
+        Problem(problem.graph, problem.machine, np.array(seconds))
+
+
+def test_an_operation_goes_nowhere_where_its_seconds_are_infinite(problem):
+    """Else a step would be faster there than the proven bound."""
+    seconds = np.array([[1, np.inf, 1], [1, 1, 1], [1, np.inf, np.inf]])
+    made = Problem(problem.graph, problem.machine, seconds)
+    assert Placement.of(made, np.array([2, 2, 0])).devices.tolist() == [2, 2, 0]
+    with pytest.raises(InputError, match="'a' cannot run on gpu:0, where its seconds are inf"):
+        Placement.of(made, np.array([1, 1, 0]))
+
+
+@pytest.mark.parametrize("name", ["placebench", "hetero"])
+def test_a_simulator_refuses_what_is_no_device(problem, name):
+    """A kernel would write where a wrong number points."""
+    judge = make_simulator(problem, preset(name))
+    good = np.array([1, 1, 0])
+    assert judge.run(good).step_time == judge(good[None]).step_time[0]
+    for bad, message in {
+        (-1, 1, 0): "an operation is on device -1; k40 has 0..2",
+        (1, 3, 0): "an operation is on device 3; k40 has 0..2",
+        (1, 1): "2 devices for 3 operations",
+        (0.5, 1.0, 0.0): "devices are of type float64; give whole numbers",
+    }.items():
+        for call in (judge.run, lambda devices: judge(devices[None])):
+            with pytest.raises(InputError, match=message):
+                call(np.array(bad))
 
 
 def test_names_round_trip(problem):

@@ -22,6 +22,7 @@ from suite.simulator.compiled.layout import layout
 from suite.simulator.compiled.rules import rules_of
 from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work, workspace
 from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
+from suite.simulator.rows import device_rows
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 Kept = TypeVar("Kept")
@@ -78,8 +79,8 @@ class Simulator:
         It is given the scratch memory, which the next simulation overwrites, and the number of
         transfers.
         """
+        rows = device_rows(self.problem, devices)
         w, totals = scratch = self._scratch()
-        rows = _writable(devices)
         end, requests = self._kernels.simulate(self.layout, w, totals, rows, 0)
         found = self._result(int(end), totals), keep(w, int(requests))
         self._spare.put(scratch)
@@ -91,8 +92,9 @@ class Simulator:
 
     def run_until(self, devices: Ints, deadline: int) -> StepResult | TooLong:
         """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
+        rows = device_rows(self.problem, devices)
         w, totals = scratch = self._scratch()
-        end, _ = self._timed.simulate(self.layout, w, totals, _writable(devices), deadline)
+        end, _ = self._timed.simulate(self.layout, w, totals, rows, deadline)
         self._spare.put(scratch)
         return TooLong(deadline, int(-end)) if end < 0 else self.run(devices)
 
@@ -113,7 +115,7 @@ class Simulator:
         With ``seconds``, float64[batch], steps that certainly take longer are broken off, and of
         those that certainly fit in memory the peaks are not counted.
         """
-        rows, workers = _writable(devices), threads or my_share().threads
+        rows, workers = device_rows(self.problem, devices), threads or my_share().threads
         endless = np.zeros(len(rows), np.int64)
         if seconds is None:
             return self._scores(*self._simulated(self._kernels, rows, endless, workers))
@@ -161,11 +163,6 @@ class Simulator:
         """bool[batch]: whether any device runs out of memory."""
         full: Bools = np.any(self.semantics.full(peaks, self.problem.machine.memory), axis=1)
         return full
-
-
-def _writable(devices: Ints) -> NDArray[np.int32]:
-    """A copy, int32, row by row: all would compile anew for an array read-only or in columns."""
-    return np.array(devices, np.int32, order="C")
 
 
 def _deadlines(seconds: Floats) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.simulator.result import StepResult
+from suite.simulator.rows import device_rows
 from suite.simulator.semantics import HETERO, Semantics
 from suite.simulator.sequential.kernel import flatten, simulate, workspace
 
@@ -26,8 +27,8 @@ class SequentialSimulator:
 
     def run(self, devices: Ints) -> StepResult:
         """Simulate one placement, int[ops]."""
-        # With an array of another kind, the kernel would be compiled anew.
-        total = int(simulate(self._flat, self._work, np.array(devices, np.int32)))
+        rows = device_rows(self.problem, devices)
+        total = int(simulate(self._flat, self._work, rows))
         busy, peak, moved = (a.copy() for a in (self._work.busy, self._work.peak, self._work.moved))
         return StepResult(total, busy, peak, moved, HETERO.full(peak, self.problem.machine.memory))
 

@@ -70,6 +70,6 @@ def test_nanoseconds_count_in_a_step_of_years():
     years = 3 * 10**17
     chain = [(name, device, years) for name, device in (("a", 1), ("b", 2), ("c", 1))]
     problem, devices = case(chain, [("a", 10, ["b"]), ("b", 7, ["c"])])
-    together = Simulator(problem).run(np.ones(3)).nanoseconds
+    together = Simulator(problem).run(np.ones(3, int)).nanoseconds
     assert together == pytest.approx(3 * years, rel=1e-12)
     assert Simulator(problem).run(devices).nanoseconds == together + 10 + 7
