@@ -17,7 +17,7 @@ from suite.core.model import CPU
 from suite.core.problem import Problem
 from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
-from suite.formats.measured_costs import as_measured, with_op_times
+from suite.formats.measured_costs import as_measured, times_name, with_op_times
 from suite.search.registry import described_task, failure, task
 
 
@@ -33,9 +33,13 @@ def load_task_graph(name: str, graph_file: str | None) -> OpGraph:
 
 @lru_cache(maxsize=2)
 def timed_graph(name: str, machine: str, graph_file: str | None) -> OpGraph:
-    """Return the graph of a task with the times measured on a machine, where there are any."""
+    """Return the graph of a task with the times measured on a machine, where there are any.
+
+    Those of a file are kept by its content, as ``place`` finds them.
+    """
     graph = load_task_graph(name, graph_file)
-    return graph if graph_file is not None else with_op_times(graph, load_machine(machine), name)
+    kept = times_name(graph, name if graph_file is None else None)
+    return with_op_times(graph, load_machine(machine), kept)
 
 
 @lru_cache(maxsize=2)
@@ -123,10 +127,13 @@ def kept_graph(grid: Path, name: str, graph_fingerprint: str) -> Path:
 
 
 def keep_graph(job: Job, results: Path) -> None:
-    """Copy a graph given as a file into the results, so that they can be verified anywhere."""
+    """Copy a graph given as a file into the results, so that they can be verified anywhere.
+
+    With it go the times that were measured of it, under which it was placed.
+    """
     if job.graph_file is None:
         return
-    graph = load_task_graph(job.cell.task, job.graph_file)
+    graph = timed_graph(job.cell.task, job.cell.machine, job.graph_file)
     path = kept_graph(results / job.cell.grid, job.cell.task, graph.fingerprint)
     if not path.exists():
         write_graph(graph, path)

@@ -78,7 +78,7 @@ def _graph(record: pd.Series, machine: Machine) -> OpGraph:
         graph = load_graph_file(found)
     except InputError:
         raise InputError(f"the cached graph of {task} is damaged; capture it again") from None
-    # A graph given as a file has its own times, whatever was measured.
+    # A graph given as a file was kept with the times that it had, whatever was measured since.
     graph = graph if found == kept else with_op_times(graph, machine, task)
     if graph.fingerprint != wanted:
         raise InputError(

@@ -1,14 +1,17 @@
 """Operation times by hand, and those that were measured."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from suite.cli import main
 from suite.core.costs import op_seconds
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.paths import MACHINES
+from suite.formats.interchange import write_graph
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine, machine_from_table
 from suite.formats.measured_costs import (
@@ -111,6 +114,27 @@ def test_measured_times_are_those_of_their_own_graph(profile):
     (profile.parent / "mine-ops" / "known.npz").write_bytes(b"PK")
     with pytest.raises(InputError, match=r"known\.npz is damaged .*; profile known again"):
         with_op_times(TWO, machine, "known")
+
+
+def test_a_grid_takes_the_times_of_a_graph_that_is_a_file(profile, tmp_path, monkeypatch, capsys):
+    """As place does; and its record is simulated with them wherever it is looked at again."""
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path))
+    profile = profile.parent.rename(tmp_path / "machines") / profile.name
+    write_graph(TWO, tmp_path / "two.npz")
+    write_op_times(TWO, MEASURED, profile.parent / "mine-ops", times_name(TWO, None))
+    grid = tmp_path / "g.toml"
+    grid.write_text(
+        f'machine = "mine"\n[[task]]\nname = "two"\ngpus = 0\n'
+        f'graph = "{tmp_path / "two.npz"}"\n[[placer]]\nname = "cpu_only"\n'
+    )
+    results = tmp_path / "results"
+    assert main(["bench", str(grid), "--output", str(results), "--workers", "0"]) == 0
+    [record] = [json.loads(path.read_text()) for path in results.rglob("seed0.json")]
+    place = [str(tmp_path / "two.npz"), "--machine", "mine", "--placer", "cpu_only", "--json"]
+    capsys.readouterr()
+    assert main(["place", *place]) == 0
+    assert record["step_time"] == json.loads(capsys.readouterr().out)["step_time"] == 2.5
+    assert main(["verify", str(results)]) == 0
 
 
 def test_that_the_times_of_a_machine_are_gone_is_told_once(profile, tmp_path, recwarn):
