@@ -18,6 +18,9 @@ _BRANCHES = ("If", "StatelessIf")
 _SIDES = ("then_branch", "else_branch")
 _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 """Operations that depend on a state and leave it as it is."""
+_CHECKS = ("CheckNumerics", "CheckNumericsV2")
+_DIVISIONS = ("Div", "FloorDiv", "FloorMod", "Mod", "TruncateDiv", "TruncateMod")
+"""Of whole numbers they fail where they divide by 0."""
 CALL = "PartitionedCall"
 """How a side is called: of what it reads, Grappler then need not see that it is read each time."""
 
@@ -59,7 +62,7 @@ def _may_open(node: tf.compat.v1.NodeDef, bodies: Bodies) -> bool:
 
 
 def _computes(function: str, bodies: Bodies) -> bool:
-    """Whether a function and all that it calls change no state and draw nothing at random."""
+    """Whether a function and all it calls change no state, draw nothing and never fail."""
     definition = OP_DEFINITION.load()
     for node in bodies[function]:
         called = [node.op] if node.op in bodies else []
@@ -71,7 +74,20 @@ def _computes(function: str, bodies: Bodies) -> bool:
                 return False
         elif node.op not in _READS and definition(node.op).is_stateful:
             return False
+        if _may_fail(node, bodies[function]):
+            return False
     return True
+
+
+def _may_fail(node: tf.compat.v1.NodeDef, body: Any) -> bool:
+    """Whether it ends the step for some values, from which the branch may be what keeps it."""
+    import tensorflow as tf
+
+    if node.op not in _DIVISIONS or not tf.as_dtype(node.attr["T"].type).is_integer:
+        return node.op in _CHECKS
+    by = node.input[1].partition(":")[0]
+    known = next((one for one in body if one.name == by and one.op == "Const"), None)
+    return known is None or not tf.make_ndarray(known.attr["value"].tensor).all()
 
 
 def _open(nodes: Any, branch: tf.compat.v1.NodeDef, output: str) -> None:

@@ -111,7 +111,7 @@ def _capture_in_child(name: str) -> None:
     """TensorFlow's memory is given back when the child ends, and two can run side by side."""
     if of_openvino(name):
         require_openvino(f"task {name}")
-    environment = child_environment(**QUIET, CUDA_VISIBLE_DEVICES="")
+    environment = child_environment(**QUIET, CUDA_VISIBLE_DEVICES="", KERAS_BACKEND="tensorflow")
     command = python_command("-m", "suite.capture.cache", name)
     child = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if child.returncode:

@@ -16,6 +16,8 @@ from suite.core.errors import InputError
 if TYPE_CHECKING:
     import tensorflow as tf
     from tensorflow.types.experimental import ConcreteFunction
+_XLA = ("XlaCallModule", "XlaLaunch", "XlaLaunchV2")
+"""Operations with a program inside that is no function: what JAX writes into SavedModels."""
 
 
 def lift(function: ConcreteFunction) -> tuple[tf.compat.v1.GraphDef, list[str]]:
@@ -115,6 +117,11 @@ def _refuse_calls(graph_def: tf.compat.v1.GraphDef) -> None:
     called = {f.signature.name for f in graph_def.library.function}
     for node in graph_def.node:
         attrs = node.attr.values()
+        if node.op in _XLA:
+            raise InputError(
+                f"operation {node.name!r} ({node.op}) is a whole program for XLA; export the model"
+                " from TensorFlow (Keras' backend tensorflow), or to ONNX"
+            )
         if node.op in called or any(a.HasField("func") or a.list.func for a in attrs):
             raise InputError(
                 f"operation {node.name!r} ({node.op}) calls a function; build the step from plain"

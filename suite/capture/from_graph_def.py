@@ -19,8 +19,10 @@ _LOOPS = ("Enter", "RefEnter", "NextIteration", "RefNextIteration")
 _BRANCHES = ("Switch", "RefSwitch", "Merge", "RefMerge")
 _SOURCES = ("Placeholder", "Const", "VarHandleOp", "VariableV2", "ReadVariableOp")
 """Operations that are no part of a step unless something reads them."""
-_ASIDE = r"(.*/)?(init(_\d+)?|init_all_\w+|Assign(_\d+)?|VarIsInitializedOp)|(.*/)?save(_\d+)?/.*"
+_ASIDE = r"(.*/)?(init(_\d+)?|init_all_\w+|VarIsInitializedOp)|(.*/)?save(_\d+)?/.*"
 """TensorFlow 1's names for initialisation and checkpoints, which are no part of a step."""
+_INITIAL = re.compile(r"(?P<variable>.+)/Assign(_\d+)?")
+"""Its name for the assignment of a variable's first value; a step's own are called alike."""
 
 
 def capture_file(model: str, options: Options) -> Captured:
@@ -47,6 +49,12 @@ def capture_file(model: str, options: Options) -> Captured:
         raise InputError(f"TensorFlow cannot use {model}: {describe_exception(error)}") from None
 
 
+def _is_initial(name: str, target: str | None) -> bool:
+    """Whether an operation is named as what gives ``target``, a variable, its first value."""
+    found = _INITIAL.fullmatch(name)
+    return found is not None and found["variable"] == target
+
+
 def _wanted(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
     names = {node.name for node in graph_def.node}
     for name in options.fetch:
@@ -56,7 +64,12 @@ def _wanted(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
         return list(options.fetch)
     read = {producer(reference) for node in graph_def.node for reference in node.input}
     sinks = [n.name for n in graph_def.node if n.name not in read and n.op not in _SOURCES]
-    wanted = [name for name in sinks if not re.fullmatch(_ASIDE, name)]
+    targets = {n.name: producer(n.input[0]) for n in graph_def.node if n.input}
+    wanted = [
+        name
+        for name in sinks
+        if not re.fullmatch(_ASIDE, name) and not _is_initial(name, targets.get(name))
+    ]
     if not wanted:
         raise InputError("no operation is left unread; name what to run with --fetch")
     return wanted

@@ -36,10 +36,11 @@ def capture_step(
     registry: Registry = registered,
 ) -> Captured:
     """Capture a GraphDef whose placeholders have shapes: inlined, folded, colocated."""
+    pairs = bonds(graph_def)  # Grappler, which inlines, drops them
     flat, wanted, taken = inline(graph_def, wanted)
     if taken:
         facts = {**facts, "choices": [*facts.get("choices", ()), *taken]}
-    pairs = bonds(flat)
+    pairs += bonds(flat)
     captured = capture_graph_def(_folded(flat, wanted), wanted, name, facts, registry)
     return replace(captured, graph=bound(captured.graph, pairs))
 

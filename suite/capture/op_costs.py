@@ -30,6 +30,11 @@ _STATE_TRAFFIC = {
     "AssignVariableOp": (2.0, 0.0),
     "AssignAddVariableOp": (3.0, 1.0),
     "AssignSubVariableOp": (3.0, 1.0),
+    **dict.fromkeys(("ResourceScatterUpdate", "ResourceScatterNdUpdate"), (2.0, 0.0)),
+    **dict.fromkeys(("ResourceScatterAdd", "ResourceScatterSub"), (3.0, 1.0)),
+    **dict.fromkeys(("ResourceScatterMul", "ResourceScatterDiv"), (3.0, 1.0)),
+    **dict.fromkeys(("ResourceScatterMin", "ResourceScatterMax"), (3.0, 1.0)),
+    **dict.fromkeys(("ResourceScatterNdAdd", "ResourceScatterNdSub"), (3.0, 1.0)),
 }
 """Bytes moved per byte of the variable and FLOP per element: each state is read and written, the
 gradient is read. Grappler cannot see the variable behind a handle, and takes the reference that an

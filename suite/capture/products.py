@@ -71,4 +71,6 @@ def summed(equation: str, shapes: Sequence[Sequence[int]]) -> list[int]:
         front, _, back = labels.partition("...")
         sizes |= dict(zip(front, shape, strict=False))
         sizes |= dict(zip(back[::-1], shape[::-1], strict=False))
+    if "->" not in equation:  # then what occurs once stays
+        kept = "".join(label for label in sizes if read.count(label) == 1)
     return [size for label, size in sizes.items() if label not in kept]

@@ -34,7 +34,9 @@ def trace(request: object, path: object) -> dict[str, str]:
     # A graph under construction is all alive: looking for garbage in it finds none.
     gc.disable()
     # Placing needs no GPU, and two processes would quarrel about its memory.
+    # Of Keras' backends only TensorFlow makes graphs, whatever the user's own choice is.
     os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    os.environ["KERAS_BACKEND"] = "tensorflow"
     wish = json.loads(str(request))
     try:
         options = Options.from_json(wish["options"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
@@ -27,6 +27,13 @@ the same libraries. Do not edit: change a record, a table (`suite/report/tables/
 T = TypeVar("T")
 MAIN_TABLE = "hdp_table1"
 """The table that the first command is about."""
+AGAIN = (
+    "Made by `placebench bench {name}`, then `placebench report --only {name}`. One cell:"
+    " `placebench bench {name} --only TASK/PLACER/seed0`; tasks and placers are called as in the"
+    " CSV file beside this page. All settings of a cell are under `parameters` in its record,"
+    " `results/GRID/MACHINE/Ngpu/TASK/PLACER/seed0.json`."
+)
+"""The last note of a table that grids are run for."""
 PAGE = "report.html"
 """The page with everything in it."""
 
@@ -118,7 +125,9 @@ def table_of(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table
     if not isinstance(table, Table):
         found = type(table).__name__
         raise InputError(f"table() of {name}.py gives {found}; let it return a Table")
-    return table
+    if not hasattr(load(f"suite.report.tables.{name}"), "GRIDS"):
+        return table
+    return replace(table, notes=(*table.notes, AGAIN.format(name=name)))
 
 
 def _summary(name: str, records: pd.DataFrame) -> str:

@@ -10,6 +10,11 @@ from suite.report import world
 from suite.report.comparison import Comparison
 from suite.report.world import World
 
+UPDATES = (
+    "The paper ran 1,000 updates of 4 placements each; the first 500 have its exploration noise,"
+    " and learn from placements that do not fit, too."
+)
+"""What a search of fewer placements leaves out."""
 RUN_GRIDS = ("gpu", "reference", "quick")
 """The grids that may have been run for real, the one looked at first in front."""
 FITTED = {"cpu_only": "CPU Only", "gpu_only": "GPU Only"}

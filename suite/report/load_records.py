@@ -11,6 +11,7 @@ import pandas as pd
 
 from suite.bench.cell import Cell
 from suite.bench.record import RECORDS, cell_of, check_results, read_record
+from suite.core.errors import InputError
 from suite.core.paths import published_folder
 
 CELL = ("grid", "machine", "gpus", "task", "placer", "seed")
@@ -75,9 +76,25 @@ def load_published() -> pd.DataFrame:
     paper prints one value for all counts.
     """
     files = sorted(published_folder().glob("*.csv"))
-    parts = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in files]
-    frame = pd.concat(parts, ignore_index=True)[list(PUBLISHED)]
-    frame["printed"] = frame["value"]
-    frame["value"] = pd.to_numeric(frame["value"])
-    frame["gpus"] = frame["gpus"].replace("", "0").astype("int64")
+    return pd.concat([read_published(path) for path in files], ignore_index=True)
+
+
+def read_published(path: Path) -> pd.DataFrame:
+    """Read one of these files; InputError, with the line, for what is no number."""
+    whole = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name in PUBLISHED:
+        if name not in whole:
+            raise InputError(f"{path} has no column {name!r}; see the README.md beside it")
+    frame = whole[list(PUBLISHED)].assign(printed=whole["value"])
+    frame["value"] = _numbers(path, "value", whole["value"])
+    frame["gpus"] = _numbers(path, "gpus", whole["gpus"].replace("", "0")).astype("int64")
     return frame
+
+
+def _numbers(path: Path, name: str, texts: pd.Series) -> pd.Series:
+    numbers = pd.to_numeric(texts, errors="coerce")
+    for at in texts.index[numbers.isna() & (texts != "")][:1]:
+        raise InputError(
+            f"{path}, line {at + 2}: {name} is {texts[at]!r}; give a number or nothing"
+        )
+    return numbers

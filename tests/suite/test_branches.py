@@ -87,11 +87,30 @@ def learns(x):
     return tape.gradient(y, x)
 
 
-@pytest.mark.parametrize("step", [writes, draws, varies, learns])
+def divides(x):
+    whole = tf.cast(x, tf.int32)
+    return tf.cond(x[0] > 0, lambda: tf.cast(6 // whole, tf.float32), lambda: x)
+
+
+def checks(x):
+    return tf.cond(x[0] > 0, lambda: tf.debugging.check_numerics(1 / x, "of x"), lambda: x)
+
+
+@pytest.mark.parametrize("step", [writes, draws, varies, learns, divides, checks])
 def test_a_branch_that_does_more_than_compute_is_refused(step):
     with pytest.raises(InputError, match=r"\((Stateless)?If\) calls a function") as refusal:
         captured(step, ROWS)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_side_that_divides_by_a_constant_cannot_fail():
+    def step(x):
+        whole = tf.cast(x, tf.int32)
+        return tf.cond(x[0] > 0, lambda: tf.cast(whole // 2, tf.float32), lambda: x), x
+
+    function, program = captured(step, ROWS)
+    for x in np.array([(5, 2, 3), (-5, 2, 3)], np.float32):
+        np.testing.assert_array_equal(run(program, x)[0], function(tf.constant(x))[0])
 
 
 def test_a_learning_rate_that_warms_up():

@@ -64,6 +64,32 @@ def test_a_fetch_leaves_out_the_rest(user_folder):
     assert message == "train.pb: there is no operation 'los' to fetch; check the name"
 
 
+def test_a_steps_own_assignment_is_no_initialisation(user_folder):
+    """It has TensorFlow 1's default name, too."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [8, 4], name="x")
+        w = v1.get_variable("w", [4], use_resource=False)
+        v1.assign(w, w - 0.1 * tf.reduce_mean(x, 0))
+        (user_folder / "g.pb").write_bytes(graph.as_graph_def(add_shapes=True).SerializeToString())
+    graph = from_graph_def.capture_file("g.pb", Options()).graph
+    assert graph.op_types.count("Assign") == 1
+    assert "Mean" in graph.op_types
+    assert "Assign" in classmates(graph, "w")
+
+
+def test_operations_stay_together_beside_a_library_of_functions(user_folder):
+    """Inlining, which is needed then, drops what ``_class`` says."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [8, 4], name="x")
+        a = tf.exp(x, name="a")
+        with v1.colocate_with(a.op):
+            b = tf.tanh(x, name="b")
+        tf.function(lambda t: t * 2.0, autograph=False)(tf.add(a, b, name="sum"))
+        (user_folder / "g.pb").write_bytes(graph.as_graph_def(add_shapes=True).SerializeToString())
+    graph = from_graph_def.capture_file("g.pb", Options(fetch=("sum",))).graph
+    assert {"Exp", "Tanh"} == classmates(graph, "a")
+
+
 def frozen_graph():
     """relu(x c) * keep, of which keep has no shape."""
     with tf.Graph().as_default() as graph:

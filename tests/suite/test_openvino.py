@@ -119,6 +119,7 @@ ONE = ([1, 1], [0, 0], [0, 0], [1, 1])
             lambda: op.einsum([image(3, 2, 4, 5), image(3, 2, 5)], "...ij,...j->...i"),
             2 * 3 * 2 * 4 * 5,
         ),
+        (lambda: op.einsum([image(3, 4), image(4, 5)], "ij,jk"), 2 * 3 * 5 * 4),
         (lambda: op.relu(image(3, 4)), 12),
     ],
 )

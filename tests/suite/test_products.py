@@ -111,6 +111,21 @@ def test_optimizers_read_and_write_each_of_their_states():
     assert touched["ResourceSparseApplyAdagrad"] == (2 * 2 + 1) * 4 * 6
 
 
+def test_rows_that_are_added_are_read_and_written():
+    weights = tf.Variable(tf.ones([40, 3]))
+
+    @tf.function(autograph=False)
+    def step(gradient):
+        weights.scatter_sub(tf.IndexedSlices(gradient, tf.constant([3, 7])))
+        weights.scatter_update(tf.IndexedSlices(gradient, tf.constant([1, 2])))
+
+    graph = capture(step, [tf.TensorSpec((2, 3))], "step").graph
+    counted = zip(graph.bytes_touched.tolist(), graph.flops.tolist(), strict=True)
+    found = dict(zip(graph.op_types, counted, strict=True))
+    assert found["ResourceScatterSub"] == (3 * 4 * 6, 6)
+    assert found["ResourceScatterUpdate"] == (2 * 4 * 6, 0)
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_batch_normalisation_reserves_nothing(training):
     """As in SavedModels and frozen graphs: what it reserves has no shape of its own."""

@@ -1,11 +1,14 @@
 """The papers' numbers: complete, and consistent with the arithmetic the papers state."""
 
+import re
 from statistics import geometric_mean
 
 import pandas as pd
 import pytest
 
-from suite.report.load_records import load_published
+from suite.core.errors import InputError
+from suite.report.load_records import PUBLISHED as PUBLISHED_COLUMNS
+from suite.report.load_records import load_published, read_published
 
 PUBLISHED = load_published()
 HDP_PRIOR = ["cpu_only", "gpu_only", "human_expert", "scotch", "mincut"]
@@ -87,8 +90,12 @@ def test_every_cell_is_there_once(paper, table, count):
     assert (frame["value"].notna() == (frame["status"] == "ok")).all()
 
 
+PAPERS = ("HDP", "ColocRL", "GDP", "HSDAG", "Placeto", "Post")
+"""Those that were read for these tests; another one's figures are its own file's matter."""
+
+
 def test_only_words_the_papers_print():
-    odd = PUBLISHED[PUBLISHED["status"] != "ok"]
+    odd = PUBLISHED[(PUBLISHED["status"] != "ok") & PUBLISHED["paper"].isin(PAPERS)]
     cells = {(r.paper, r.task, r.column, r.status) for r in odd.itertuples()}
     assert cells == {
         ("HDP", "resnet_152", "cpu_only", "not_given"),
@@ -105,8 +112,27 @@ def test_only_words_the_papers_print():
 
 def test_evidence_is_marked():
     assert set(PUBLISHED[PUBLISHED["paper"] == "Post"]["evidence"]) == {"ABSTRACT", "REVIEW"}
-    others = set(PUBLISHED[PUBLISHED["paper"] != "Post"]["evidence"])
-    assert others == {"VERIFIED-IMG", "TEXT", "UNMARKED", "READ-OFF"}
+    read = PUBLISHED[PUBLISHED["paper"].isin(PAPERS) & (PUBLISHED["paper"] != "Post")]
+    assert set(read["evidence"]) == {"VERIFIED-IMG", "TEXT", "UNMARKED", "READ-OFF"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("0.5,", '"1,500",'), "mine.csv, line 2: value is '1,500'; give a number or nothing"),
+        ((",2,", ",2 GPUs,"), "mine.csv, line 2: gpus is '2 GPUs'; give a number or nothing"),
+        (("gpus", "GPUs"), "mine.csv has no column 'gpus'; see the README.md beside it"),
+    ],
+)
+def test_a_slip_in_a_papers_figures_is_named(tmp_path, change, message):
+    row = dict.fromkeys(PUBLISHED_COLUMNS, "x") | {"gpus": "2", "value": "0.5", "status": "ok"}
+    text = f"{','.join(row)}\n{','.join(row.values())}\n"
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    assert read_published(path)["value"].tolist() == [0.5]
+    path.write_text(text.replace(*change))
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_published(path)
 
 
 def test_hdp_reductions_follow_from_the_printed_times():

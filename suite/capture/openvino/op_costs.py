@@ -68,6 +68,8 @@ def flops(op: openvino.Node) -> float:
         # Backwards, each element of the input is spread over a kernel.
         sums = prod(shapes[0]) if kind.endswith("BackpropData") else written
         return 2.0 * sums * prod(shapes[1][_KERNELS[kind] :])
+    if kind == "DeformableConvolution":  # offsets come before its weights
+        return 2.0 * written * prod(shapes[2][1:])
     if kind == "MatMul":
         rank, transposed = len(shapes[0]), op.get_attributes()["transpose_a"]
         return 2.0 * written * shapes[0][-2 if transposed and rank > 1 else -1]

@@ -112,7 +112,7 @@ def _with_sizes_of(example: object, model: openvino.Model, options: Options) -> 
 
 def fix_shapes(model: openvino.Model, options: Options) -> list[str]:
     """Give every input its shape, and fold what follows from that; what was chosen, in words."""
-    from openvino import PartialShape
+    from openvino import PartialShape, Type
 
     known = {_name(port): port for port in model.inputs}
     options.check_names(list(known))
@@ -126,7 +126,9 @@ def fix_shapes(model: openvino.Model, options: Options) -> list[str]:
             sizes = [d.get_length() if d.is_static else None for d in partial]
         shape = options.shape(name, sizes)
         if name in options.types:
-            options.dtype(name, port.get_element_type().to_dtype().name)
+            kind = port.get_element_type()
+            # NumPy has no bfloat16, and OpenVINO gives another type for it.
+            options.dtype(name, "bfloat16" if kind == Type.bf16 else kind.to_dtype().name)
         if partial.is_dynamic:
             shapes[port] = PartialShape([*shape])
             chosen.append(f"input {name}: {', '.join(map(str, shape)) or 'a scalar'}")

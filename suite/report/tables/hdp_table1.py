@@ -18,6 +18,7 @@ from suite.report.hdp import (
     PREDICTED,
     RUN_GRIDS,
     TODAY,
+    UPDATES,
     beside_table1,
     printed_table,
 )
@@ -177,7 +178,7 @@ def _notes(hdp: Comparison, where: World) -> tuple[str, ...]:
         f" square brackets behind the median {seed_intervals(hdp, *learners)}"
         " Reduction = (best other column - median of Hierarchical Planner) / best other column. The"
         " paper's 16.3% for Inception-V3 is 13.3% from its printed seconds."
-        f" {notes.effort(hdp, learners)}",
+        f" {notes.effort(hdp, learners)} {UPDATES}",
         f"{notes.oom_times(hdp.records)} {notes.close_calls(hdp, PAPER)}",
         "Bold: faster than every other column of this table's row, with no overlap between the"
         " ranges of their seeds and measurements. Scotch's and MinCut's answers depend on the seed:"

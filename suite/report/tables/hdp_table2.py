@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from suite.report.comparison import Comparison, Row
-from suite.report.hdp import TODAY, printed_table
+from suite.report.hdp import TODAY, UPDATES, printed_table
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, Printed, word
 from suite.report.table import Section, Table
@@ -99,7 +99,7 @@ def _notes(hdp: Comparison) -> tuple[str, ...]:
     return (
         "Hierarchical Planner: as in [HDP's Table 1](hdp_table1.md), the median over seeds and the"
         f" best seed; in square brackets behind the median {seed_intervals(hdp, LEARNED)}"
-        f" {notes.effort(hdp, LEARNERS)} The paper ran 1,000 updates of 4 placements each.",
+        f" {notes.effort(hdp, LEARNERS)} {UPDATES}",
         "Random groupings whose search found a placement that fits in memory, of those there are;"
         " best, median and worst are over these alone.",
         "Improvement = (best random grouping - median of Hierarchical Planner) / best random"
