@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from statistics import median
 
@@ -60,7 +61,8 @@ def check(row, record, backend):
     assert row["simulated s"].strip("*") == f"{simulated:#.4g}"
     printed, interval = row[f"{backend} s"].replace("*", "").split(" ")[:2]
     assert printed == f"{measured:#.4g}"
-    low, high = (float(end) for end in interval.strip("[]").split("-"))
+    # A minus also stands in the exponent of a step of microseconds.
+    low, high = map(float, re.findall(r"[\d.]+(?:e-\d+)?", interval))
     assert low <= float(printed) <= high
     error = 100 * (simulated - measured) / measured
     assert row[f"{backend}: error %"] == f"{error:+.1f}"

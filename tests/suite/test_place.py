@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 from command_line import SMOKE_GRAPH, placebench
@@ -143,7 +144,15 @@ def test_a_search_is_that_of_its_seed_and_its_budget(seed, evaluations, capsys):
     assert told["step_time"] == simulate(problem, placement.devices).step_time
 
 
-@pytest.mark.usefixtures("plugin")
+@pytest.fixture
+def _hung_up():
+    """Also where the tests run under nohup, which placebench heeds."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("plugin", "_hung_up")
 @pytest.mark.parametrize("inner", ["false", "true"])
 @pytest.mark.parametrize(
     ("by", "code", "words"),
