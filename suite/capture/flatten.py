@@ -16,6 +16,7 @@ from suite.core.errors import InputError
 if TYPE_CHECKING:
     import tensorflow as tf
     from tensorflow.types.experimental import ConcreteFunction
+
 _XLA = ("XlaCallModule", "XlaLaunch", "XlaLaunchV2")
 """Operations with a program inside that is no function: what JAX writes into SavedModels."""
 

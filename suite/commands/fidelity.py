@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         # Before the machine is kept: where it does not start, records stay beside their own.
         if any(
             unrecorded(t, problems[t], drawn[t], arguments.output)
-            or outdated(t, problems[t], drawn[t], *settings)
+            or (arguments.replace and outdated(t, problems[t], drawn[t], *settings))
             for t in problems
         ):
             backend.start()

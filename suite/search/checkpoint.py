@@ -81,9 +81,9 @@ class Checkpoint:
 
         OSError where it cannot be read now: a file that may be whole is not to be written over.
         """
-        if not self.path.exists():
+        content = self._content()
+        if content is None:
             return None
-        content = self.path.read_bytes()
         try:
             with np.load(BytesIO(content), allow_pickle=False) as data:
                 arrays = dict(data)
@@ -118,14 +118,21 @@ class Checkpoint:
 
     def _own(self) -> dict[str, Any]:
         """The search's counters; none where there is no whole file, OSError as of :meth:`load`."""
-        if not self.path.exists():
+        content = self._content()
+        if content is None:
             return {}
-        content = self.path.read_bytes()
         try:
             with np.load(BytesIO(content), allow_pickle=False) as data:
                 return dict(json.loads(str(data[_OWN])))
         except Exception:  # whatever a damaged file makes of its readers; load() warns of it
             return {}
+
+    def _content(self) -> bytes | None:
+        """The file's bytes; None where there is none, OSError where they cannot be read now."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return None
 
     def remove(self) -> None:
         """Delete the file; a search that begins now begins afresh."""
