@@ -12,22 +12,23 @@ import suite
 PLUGIN = Path(__file__).parent / "plugin"
 SMOKE_GRAPH = Path(suite.__file__).parent / "grids" / "smoke.json"
 COMMAND = [sys.executable, "-P", "-m", "suite.cli"]
-# What a script starts in the background has SIGINT ignored, and so has all that it starts.
-DEFAULT_SIGINT = ["env", "--default-signal=INT"]
+# What a script starts in the background has SIGINT ignored, or with nohup SIGHUP, and so has all
+# that it starts.
+DEFAULT_SIGNALS = ["env", "--default-signal=INT,HUP,TERM"]
 ROOT = Path(suite.__file__).parents[1]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(PLUGIN), str(ROOT)])}
 
 
 def placebench(*arguments, **options):
-    """The finished process, with stdout and stderr as text."""
-    command = [*COMMAND, *(str(a) for a in arguments)]
+    """The finished process, which signals reach, with stdout and stderr as text."""
+    command = [*DEFAULT_SIGNALS, *COMMAND, *(str(a) for a in arguments)]
     given = {"capture_output": True, "text": True, "env": ENVIRONMENT, "timeout": 900}
     return subprocess.run(command, check=False, **(given | options))
 
 
 def start(*arguments):
-    """A running process that an interrupt reaches, also where the tests themselves ignore it."""
-    command = [*DEFAULT_SIGINT, *COMMAND, *(str(a) for a in arguments)]
+    """A running process that signals reach, also where the tests themselves ignore them."""
+    command = [*DEFAULT_SIGNALS, *COMMAND, *(str(a) for a in arguments)]
     return subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
 
 
