@@ -94,6 +94,17 @@ def timeless(found):
     return kept | {"comparison": [timeless(one) for one in found.get("comparison", [])]}
 
 
+def test_a_search_on_a_cluster_is_stopped_by_sigterm_like_any_other(cluster, tmp_path):
+    output = tmp_path / "p.json"
+    asked = ["place", "--graph", SMOKE_GRAPH, "--machine", "k40", "--gpus", 2, "--output", output]
+    asked += ["--placer", "stopped", "--set", "by=SIGTERM", "--ray", cluster.address]
+    done = placebench(*asked)
+    assert done.returncode == 143, done.stderr
+    assert f"placebench: kept {output}: the best of stopped after 20" in done.stderr
+    assert done.stderr.splitlines()[-1] == "placebench: interrupted"
+    assert output.exists()
+
+
 def test_a_node_that_dies_costs_the_cells_in_flight(cluster, grid, tmp_path):
     environment = ENVIRONMENT | {"PLACEBENCH_CACHE": str(tmp_path / "cache")}
     far, near, log = tmp_path / "far", tmp_path / "near", tmp_path / "log"

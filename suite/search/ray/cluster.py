@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +43,7 @@ def connected(address: str) -> Iterator[None]:
     """
     if address != "auto":
         _check_reachable(address)
+    ours = signal.getsignal(signal.SIGTERM)
     try:
         # Usage statistics are for whoever starts the cluster to decide about.
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
@@ -49,6 +52,8 @@ def connected(address: str) -> Iterator[None]:
         raise InputError(
             f"--ray {address}: {reason}; start Ray on this host, too (ray start, docs/ray.md)"
         ) from None
+    if ours is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, ours)  # Ray has taken it
     try:
         yield
     finally:
