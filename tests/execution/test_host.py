@@ -8,7 +8,10 @@ from command_line import placebench
 
 from suite.bench.grid import load_grid
 from suite.cli import main
+from suite.commands.host import FORMAT
+from suite.core.paths import MACHINES
 from suite.execution.host import parse_gpus, parse_topology, usable_memory
+from suite.formats.json_file import write_json
 from suite.formats.machine_toml import load_machine
 
 GPU = "580.65, {}, GPU-{}, NVIDIA H100 80GB HBM3, 81559, {}\n"
@@ -120,7 +123,7 @@ def test_a_grid_for_a_smaller_host_has_the_same_tasks():
 @pytest.mark.skipif(
     "CI" not in os.environ, reason="TensorFlow starts six times, a minute: in CI, or with CI=1"
 )
-def test_a_rehearsal_leaves_profile_records_and_report(tmp_path, monkeypatch):
+def test_a_rehearsal_leaves_profile_records_and_report(tmp_path):
     environment = os.environ | {"PLACEBENCH_CACHE": str(tmp_path / "cache")}
     words = ["host", "here", "--rehearse", "1", "--output", tmp_path / "r"]
     run = placebench(*words, env=environment)
@@ -136,8 +139,21 @@ def test_a_rehearsal_leaves_profile_records_and_report(tmp_path, monkeypatch):
     assert "| fidelity | 1 ok |" in page
     assert "| rehearsal | - |" in page  # one placement ranks nothing
 
-    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "cache" / "machines" / "here-host.json").unlink()
+
+def test_a_name_is_for_one_host(tmp_path):
+    """A machine that is there already is not taken for this host, nor written over."""
+    environment = os.environ | {"PLACEBENCH_CACHE": str(tmp_path)}
+    machine, about = (tmp_path / "machines" / name for name in ("here.toml", "here-host.json"))
+    machine.parent.mkdir()
+    machine.write_text((MACHINES / "p100.toml").read_text())
+    words = ["host", "here", "--rehearse", "1", "--output", tmp_path / "r"]
+
+    profiled = placebench(*words, env=environment)
+    assert profiled.returncode == 2
+    assert "is of placebench profile, which keeps no hardware; give another" in profiled.stderr
+
+    write_json({"format": FORMAT, "hardware": "another"}, about)
     other = placebench(*words, env=environment)
     assert other.returncode == 2
     assert "is of other hardware; give another name, or remove it" in other.stderr
+    assert machine.read_text() == (MACHINES / "p100.toml").read_text()
