@@ -23,14 +23,20 @@ def with_control(graph: OpGraph, control: str) -> tuple[OpGraph, NDArray[np.int6
     return (_reading_outputs(graph) if control == "output" else graph), size
 
 
+def read_instead(graph: OpGraph) -> NDArray[np.int64]:
+    """int64[tensors]: what readers of each tensor read under ``output``."""
+    if not graph.n_tensors:
+        return np.zeros(0, np.int64)
+    starts, outputs = graph.outputs
+    first = outputs[np.minimum(starts[:-1], len(outputs) - 1)][graph.producer]
+    return np.where(graph.tensor_bytes == 0, first, np.arange(graph.n_tensors))
+
+
 def _reading_outputs(graph: OpGraph) -> OpGraph:
     if not graph.n_tensors:
         return graph
     tensors, consumers = graph.edges
-    starts, outputs = graph.outputs
-    first = outputs[np.minimum(starts[:-1], len(outputs) - 1)][graph.producer]
-    read = np.where(graph.tensor_bytes == 0, first, np.arange(graph.n_tensors))
-    edges = np.unique(read[tensors].astype(np.int64) * graph.n_ops + consumers)
+    edges = np.unique(read_instead(graph)[tensors].astype(np.int64) * graph.n_ops + consumers)
     offsets = np.searchsorted(edges, np.arange(graph.n_tensors + 1) * graph.n_ops)
     nothing = np.full(graph.n_tensors, -1, np.int32)
     return replace(graph, consumer_offsets=offsets, consumers=edges % graph.n_ops, alias_of=nothing)

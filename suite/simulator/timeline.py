@@ -14,6 +14,7 @@ from suite.core.arrays import Bools, Floats, Ints
 from suite.core.problem import Problem
 from suite.simulator.compiled.judge import Simulator
 from suite.simulator.compiled.state import Work
+from suite.simulator.control_edges import read_instead
 from suite.simulator.result import StepResult
 from suite.simulator.semantics import PLACEBENCH, Semantics
 from suite.simulator.sequential.judge import SequentialSimulator
@@ -34,13 +35,16 @@ class Timeline:
     tensor: NDArray[np.int32]
     source: NDArray[np.int32]
     target: NDArray[np.int32]
-    """int32[transfers]: what was sent from which device to which; a broadcast, to its sender."""
+    """int32[transfers]: what was sent from which device to which. A broadcast goes to its sender.
+    What one transfer serves besides has rows of its own at the same times: each device that reads
+    a broadcast, and a control edge for which the producer's first output is sent."""
     requested: NDArray[np.int64]
     sent: NDArray[np.int64]
     arrived: NDArray[np.int64]
     """int64[transfers]."""
     copied: Bools
-    """bool[transfers]: False where one process hands on what it has in host memory."""
+    """bool[transfers]: False where one process hands on what it has in host memory, and in rows
+    of what another's transfer serves."""
 
     def copies(self) -> Timeline:
         """The same step without transfers that copy nothing."""
@@ -169,12 +173,40 @@ def record(simulator: Simulator, devices: Ints) -> Timeline:
         start = w.op_start.copy()
         sent = w.tensor[:n].copy(), w.source[:n].copy(), w.target[:n].copy()
         times = w.requested[:n].copy(), w.started[:n].copy(), w.ended[:n].copy()
-        handed = simulator.problem.handed_on[sent[0]] & simulator.rules.at_once
-        about = start, start + duration, *sent, *times, ~handed
+        copied = ~(simulator.problem.handed_on[sent[0]] & simulator.rules.at_once)
+        transfers: tuple[NDArray[Any], ...] = (*sent, *times, copied)
+        if simulator.semantics.broadcast or simulator.semantics.control == "output":
+            transfers = _with_all_readers(simulator, devices, transfers)
+        about = start, start + duration, *transfers
         return lambda result: Timeline(simulator.problem, devices, result, *about)
 
     result, made = simulator.record(devices, keep)
     return made(result)
+
+
+def _with_all_readers(
+    simulator: Simulator, devices: Ints, transfers: tuple[NDArray[Any], ...]
+) -> tuple[NDArray[Any], ...]:
+    """A timeline's columns of transfers, with a row for all that one transfer serves.
+
+    Those are other devices than its target (a broadcast), and readers of another tensor (a control
+    edge, for which the producer's first output is sent).
+    """
+    graph, count = simulator.problem.graph, simulator.problem.machine.n_devices
+    sent, source, target, *times, copied = transfers
+    tensors, readers = graph.edges
+    away = devices[graph.producer[tensors]] != devices[readers]
+    read = np.unique(tensors[away].astype(np.int64) * count + devices[readers[away]])
+    keys = sent.astype(np.int64) * count + target
+    tensor, reader = np.divmod(read[np.isin(read, keys, invert=True)], count)
+    whole = read_instead(graph) if simulator.semantics.control == "output" else None
+    to = devices[graph.producer[tensor]] if simulator.semantics.broadcast else reader
+    order = np.argsort(keys)
+    wanted = (tensor if whole is None else whole[tensor]) * count + to
+    by = order[np.searchsorted(keys[order], wanted)]
+    rows = tensor, source[by], reader, *(column[by] for column in times), np.zeros_like(copied[by])
+    columns = zip(transfers, rows, strict=True)
+    return tuple(np.concatenate([old, new.astype(old.dtype)]) for old, new in columns)
 
 
 def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:

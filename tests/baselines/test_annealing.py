@@ -43,6 +43,15 @@ def test_the_chain_goes_back_through_what_was_waited_for() -> None:
     assert links(chain) == [(5, 2, False), (4, 5, False), (3, 4, False)]
 
 
+def test_a_chain_under_placetos_rules_goes_through_broadcasts() -> None:
+    """There a0's tensor is sent once, to all: a1 waits for it wherever it is."""
+    problem = six_ops()
+    tracer = Tracer(problem, Simulator(problem, semantics=PRESETS["placeto"]))
+    chain = tracer.chain(tracer.times(np.array([0, 1, 2, 2, 2, 2], np.int32)))
+    assert links(chain) == [(1, 2, True), (0, 1, True)]
+    assert chain.summed.tolist() == [1_001, 2_002]  # 1,000 bytes at 1 GB/s, and 1 ns
+
+
 def test_on_one_device_all_wait_for_the_one_before() -> None:
     problem = six_ops()
     chain = chain_of(problem, np.ones(6, np.int32))

@@ -291,4 +291,4 @@ def test_a_trace_shows_a_broadcast_as_one_transfer():
     line = timeline(problem, devices, semantics=preset("placeto"))
     tracks = {e["args"]["name"] for e in line.to_chrome()["traceEvents"] if e["ph"] == "M"}
     assert "cpu:0 -> all" in tracks
-    assert line.arrived.tolist() == [15]
+    assert line.copies().arrived.tolist() == [15]

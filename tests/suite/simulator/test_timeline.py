@@ -174,3 +174,31 @@ def test_a_track_of_the_trace_shows_one_thing_at_a_time(case, name):
             if (e["pid"], e["tid"]) == track
         )
         assert all(end <= start for (_, end), (start, _) in pairwise(here))
+
+
+def instead(graph, tensor):
+    """What Placeto's simulator sends for a control edge: its producer's first output."""
+    if graph.tensor_bytes[tensor]:
+        return tensor
+    return int(np.flatnonzero(graph.producer == graph.producer[tensor])[0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(CASES)
+def test_a_broadcast_is_copied_once_and_reaches_every_reader(case):
+    t = timeline(*case, semantics=preset("placeto"))
+    graph = t.problem.graph
+    edges = list(zip(*(ends.tolist() for ends in graph.edges), strict=True))
+    away = [(k, op) for k, op in edges if t.devices[graph.producer[k]] != t.devices[op]]
+    there = ~t.copied
+    rows = zip(t.tensor[there].tolist(), t.target[there].tolist(), strict=True)
+    arrival = dict(zip(rows, t.arrived[there].tolist(), strict=True))
+    assert set(arrival) == {(k, t.devices[op]) for k, op in away}
+    assert len(arrival) == there.sum()
+    for k, op in away:
+        assert t.end[graph.producer[k]] < arrival[k, t.devices[op]] <= t.start[op]
+    once = t.copies()
+    assert (once.target == once.source).all()
+    assert set(zip(once.tensor.tolist(), once.arrived.tolist(), strict=True)) == {
+        (instead(graph, k), at) for (k, _), at in arrival.items()
+    }
