@@ -6,10 +6,14 @@ from inspect import getfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from suite.core.paths import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+# An example may have to compile a kernel, beside other work: how long it takes says nothing.
+settings.register_profile("placebench", settings(), deadline=None)
+settings.load_profile("placebench")
 TESTS = Path(__file__).parent
 COMPILED_ALIKE = (
     *("suite/simulator/", "test_rescore", "test_annealing", "test_patterns"),

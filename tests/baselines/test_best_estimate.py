@@ -97,7 +97,7 @@ def slowly(problem: Problem, devices: np.ndarray) -> float:
     return step
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(placed(min_gpus=1))
 def test_the_estimate_is_that_of_a_slow_list_schedule(drawn) -> None:
     problem, devices = drawn

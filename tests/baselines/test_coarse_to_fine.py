@@ -65,7 +65,7 @@ def test_heavy_classes_are_where_their_module_is_told_to_be(problem, structure, 
     assert set(row[apart]) <= {gpus[(device[other] + 1) % GPUS]}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_change_leaves_what_is_far_from_it(problem, structure, modules, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from baselines.structure.find import find_structure
 from suite.core.problem import Problem
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problem=problems(), count=st.integers(1, 12))
 def test_any_graph_is_cut_into_as_many_groups_as_asked(problem: Problem, count: int) -> None:
     groups, classes = cut_modules(problem, find_structure(problem), count), problem.graph.n_classes

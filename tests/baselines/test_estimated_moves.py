@@ -19,7 +19,7 @@ from suite.simulator.compiled.judge import Simulator
 SMALL = EstimatedMoves(cuts=1, layouts=10, drawn=8)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(placed(min_gpus=1), st.integers(1, 5))
 def test_many_estimates_are_those_of_one_after_the_other(drawn, count: int) -> None:
     problem, _ = drawn

@@ -48,7 +48,7 @@ def cost(problem: Problem, sides: Ints) -> float:
     return total
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(problem=problems(max_ops=8, min_gpus=1, max_gpus=1))
 def test_no_division_costs_less_at_these_prices(problem: Problem) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -28,7 +28,7 @@ def spent(problem: Problem, row: Ints) -> float:
     return total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problem=problems(), seed=st.integers(0, 2**16), near=st.booleans())
 def test_no_light_class_would_be_better_elsewhere(problem: Problem, seed: int, near: bool) -> None:
     if not problem.graph.n_classes:

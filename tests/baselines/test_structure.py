@@ -169,7 +169,7 @@ def test_weight_gradients_come_after_the_last_products_and_serve_one_variable() 
     assert (serves[scopes(graph, "d_tanh", 1)] == -1).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(2, 15), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_the_order_of_operations_changes_nothing(steps: int, layers: int, seed: int) -> None:
     plain = unrolled(steps, layers)
@@ -186,7 +186,7 @@ def test_the_order_of_operations_changes_nothing(steps: int, layers: int, seed: 
     assert same_partition(find_updates(plain), find_updates(other)[order])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(graphs())
 def test_any_graph_has_a_structure(graph: OpGraph) -> None:
     roles = find_roles(graph)

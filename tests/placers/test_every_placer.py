@@ -175,7 +175,7 @@ def test_it_leaves_no_trace_and_finds_the_same_again(
 
 @pytest.mark.parametrize("name", [name for name in PLACERS if name not in LEARNED])
 def test_random_problems_are_answered(name: str) -> None:
-    @settings(max_examples=8, deadline=None, database=None)
+    @settings(max_examples=8, database=None)
     @given(problem=problems(max_ops=25, max_gpus=8), seed=st.integers(0, 2**32 - 1))
     def check(problem: Problem, seed: int) -> None:
         first = answer(name, problem, seed)

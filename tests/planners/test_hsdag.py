@@ -120,7 +120,7 @@ def test_every_node_keeps_its_best_edge() -> None:
     assert parse(4, *np.array([[0, 2, 1], [1, 3, 2]]), np.zeros(3))[1].tolist() == [0, 0, 1, 1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_parsing_is_the_slow_one(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -155,7 +155,6 @@ def key(times: Timeline, op: int) -> tuple[int, int, int]:
     return int(times.start[op]), int(times.end[op]), op
 
 
-@settings(deadline=None)
 @given(placed(min_gpus=1, in_turn=True), st.integers(0, 2**32 - 1))
 def test_features_are_what_they_are_called(case: tuple[Problem, Ints], seed: int) -> None:
     problem, devices = case

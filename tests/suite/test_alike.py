@@ -103,7 +103,7 @@ def test_between_two_kinds_the_shortest_way_counts():
     assert (arrive.tolist(), leave.tolist()) == ([[1020, 101], [1, 1]], [[1020, 101], [1, 1]])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(graphs(), st.sampled_from(MACHINES))
 def test_every_device_gets_what_it_gets_alone(graph, machine):
     problem = Problem.create(graph, machine)

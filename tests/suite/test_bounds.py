@@ -20,7 +20,7 @@ from suite.simulator.durations import nanoseconds
 from suite.simulator.reference import simulate
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(problems(max_ops=7, max_gpus=2), st.sampled_from(["fifo", "priority"]))
 def test_no_placement_is_faster(problem, policy):
     bound = lower_bound(problem)
@@ -30,7 +30,7 @@ def test_no_placement_is_faster(problem, policy):
     assert bound.parts["load_memory"] <= min(fitting, default=math.inf)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problems(max_ops=25, min_gpus=2))
 def test_no_sampled_placement_of_a_larger_graph_is_faster(problem):
     bound = lower_bound(problem)
@@ -201,7 +201,7 @@ def fractional_knapsack(work, sizes):
     return left / sizes[0]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 8))
 def test_the_load_bound_is_the_optimum_of_its_program(seed, classes, gpus):
     work = np.random.default_rng(seed).integers(1, 10**6, (classes, 2)).astype(float)

@@ -44,7 +44,7 @@ def example(**arguments):
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(graphs())
 def test_a_saved_graph_comes_back(folder, graph):
     path = folder / "random.npz"
@@ -66,7 +66,7 @@ def test_saving_twice_gives_the_same_bytes_and_leaves_nothing_else(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one.npz", "two.npz"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 10**6), st.integers(1, 255), st.booleans())
 def test_damage_is_an_input_error_or_harmless(folder, position, change, truncate):
     """One byte changed, or the end cut off: never another graph, never another exception."""

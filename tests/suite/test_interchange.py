@@ -64,7 +64,7 @@ def refusal(read, path, content, *more):
     return message
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(graph=graphs())
 def test_a_graph_survives_json(graph):
     again = graph_from_json(json.loads(json.dumps(graph_to_json(graph))))
@@ -311,7 +311,7 @@ SPOTS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(spot=st.sampled_from(SPOTS), value=JSON)
 def test_whatever_stands_anywhere_it_is_a_graph_or_refused(spot, value):
     spoilt = copy.deepcopy(TWO_OPS)
@@ -328,7 +328,7 @@ def problem():
     return Problem.create(graph_from_json(TWO_OPS), load_machine("k40").with_gpus(1))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(case=placed())
 def test_a_placement_survives_json(tmp_path_factory, case):
     problem, devices = case

@@ -37,7 +37,7 @@ def best(problem: Problem) -> int:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(problems(max_ops=8, min_gpus=1, max_gpus=1))
 def test_no_placement_is_faster(problem: Problem) -> None:
     cut = min_cut(problem)
@@ -49,7 +49,7 @@ def test_no_placement_is_faster(problem: Problem) -> None:
     assert bound.parts["work"] <= bound.seconds
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(problems(max_ops=5, max_gpus=2))
 def test_the_bound_holds_on_any_number_of_devices(problem: Problem) -> None:
     assert bound_under(problem, HETERO).seconds <= best(problem) / 1e9

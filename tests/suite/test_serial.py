@@ -169,7 +169,7 @@ def test_what_is_proven_of_an_ancestor_far_away_counts():
     assert release[last][0] == 10 + 40 + 30 + 10 + 500
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     placed(max_ops=30, min_gpus=0, max_gpus=3, in_turn=True), st.sampled_from(["fifo", "priority"])
 )
@@ -320,7 +320,7 @@ def steps(draw, most=7):
     return make(ops, sorted(set(edges)), to, draw(st.integers(1, 2)), labels, back)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(problems(max_ops=7, min_gpus=1, max_gpus=2, in_turn=True) | steps())
 def test_small_graphs_are_what_the_definition_says(problem):
     (release, delivery), _ = both(problem)
@@ -330,7 +330,7 @@ def test_small_graphs_are_what_the_definition_says(problem):
         assert fast[allowed].tolist() == np.array(ends)[allowed].tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps(most=6))
 def test_no_placement_starts_an_operation_sooner(problem):
     """Nor does one end the step sooner after it."""

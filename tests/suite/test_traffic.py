@@ -244,7 +244,7 @@ def known_of(problem):
     return alike, durations, *(end.min(axis=1) for end in ends)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(problems(max_ops=7, max_gpus=2), st.integers(0, 2**32 - 1))
 def test_any_prices_prove_what_no_placement_beats(problem, seed):
     """Of any window: only how much is proven depends on the solver."""
@@ -271,7 +271,7 @@ def test_any_prices_prove_what_no_placement_beats(problem, seed):
     assert proven <= min((step.nanoseconds for step in found), default=math.inf)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     problems(max_ops=7, min_gpus=1, max_gpus=3),
     st.integers(1, 2),

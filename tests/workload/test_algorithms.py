@@ -23,7 +23,7 @@ from suite.tarnawski.max_load import in_line, scattered
 from suite.tarnawski.run import algorithms, ask
 from suite.tarnawski.workload import Claim, Question, Split
 
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read(data):

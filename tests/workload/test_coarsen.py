@@ -238,7 +238,7 @@ def test_what_no_gpu_runs_is_apart_from_its_block(tmp_path):
         document(problem, origin(problem), cpus=0)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.booleans(), st.lists(st.integers(0, 2), min_size=3, max_size=3))
 def test_an_answer_is_a_placement_of_blocks(tmp_path, inference, of_block):
     problem = step()

@@ -27,20 +27,20 @@ def check(problem, devices, share, policy, rules):
         assert answer.deadline == deadline < answer.at_least <= full.nanoseconds
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(placed(max_ops=25), st.floats(0, 1.2), st.sampled_from(["fifo", "priority"]))
 def test_the_whole_result_or_too_long(case, share, policy):
     check(*case, share, policy, PRESETS["placebench"])
 
 
 @pytest.mark.parametrize("name", ["placeto"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(case=placed(max_ops=25, min_gpus=1), share=st.floats(0, 1.2))
 def test_the_whole_result_or_too_long_under_other_semantics(name, case, share):
     check(*case, share, "fifo", PRESETS[name])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(placed(max_ops=25, min_gpus=1))
 def test_a_deadline_that_is_just_met(case):
     problem, devices = case
@@ -49,7 +49,7 @@ def test_a_deadline_that_is_just_met(case):
     assert isinstance(Simulator(problem).run_until(devices, end - 1), TooLong)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(problems(max_ops=20, min_gpus=1), st.integers(1, 2))
 def test_a_batch_has_a_deadline_each(problem, threads):
     rng = np.random.default_rng(0)
@@ -70,7 +70,7 @@ def test_a_batch_has_a_deadline_each(problem, threads):
     assert counted[scores.oom].all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(placed(max_ops=25, min_gpus=1), st.data())
 def test_who_meets_a_deadline_is_told_what_does_not_fit_as_without_one(case, data):
     problem, devices = case
@@ -100,7 +100,7 @@ def test_peaks_are_not_counted_where_all_fits():
     assert not scores.oom.any()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(placed(max_ops=25, min_gpus=1), st.floats(0, 1))
 def test_what_is_broken_off_leaves_no_trace(case, share):
     problem, devices = case

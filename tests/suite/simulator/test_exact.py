@@ -13,28 +13,28 @@ from suite.simulator.result import POLICIES
 from suite.simulator.semantics import PRESETS
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(placed(), st.sampled_from([None, *POLICIES]))
 def test_compiled_equals_reference(case, policy):
     problem, devices = case
     assert Simulator(problem, policy).run(devices).same_as(simulate(problem, devices, policy))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(placed(max_ops=40, min_gpus=2), st.sampled_from([None, *POLICIES]))
 def test_compiled_equals_reference_on_larger_graphs(case, policy):
     problem, devices = case
     assert Simulator(problem, policy).run(devices).same_as(simulate(problem, devices, policy))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(placed(max_ops=40, min_gpus=6, max_gpus=9))
 def test_compiled_equals_reference_on_larger_machines(case):
     problem, devices = case
     assert Simulator(problem).run(devices).same_as(simulate(problem, devices))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(problems(max_ops=20, min_gpus=1), st.integers(1, 2))
 def test_a_batch_is_its_placements_one_by_one(problem, threads):
     rng = np.random.default_rng(0)
@@ -54,7 +54,7 @@ def test_an_unknown_policy_is_refused():
 
 
 @pytest.mark.parametrize("name", list(PRESETS)[1:])
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(case=placed(max_ops=25, min_gpus=1), policy=st.sampled_from(["fifo", "priority"]))
 def test_compiled_equals_reference_under_every_semantics(name, case, policy):
     problem, devices = case
@@ -65,7 +65,7 @@ def test_compiled_equals_reference_under_every_semantics(name, case, policy):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(problem=problems(max_ops=20, min_gpus=1))
 def test_a_batch_is_its_placements_under_every_semantics(name, problem):
     rng = np.random.default_rng(0)

@@ -29,7 +29,7 @@ def engines(gpus):
     return machine_from_table({"name": "engines", "device": devices, "link": links})
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(graphs(max_ops=40), st.integers(32, 66), st.sampled_from([3, 32]), st.integers(0, 99))
 def test_many_copy_engines_are_as_in_the_reference(graph, gpus, used, seed):
     problem = Problem.create(graph, engines(gpus))
@@ -41,7 +41,7 @@ def test_many_copy_engines_are_as_in_the_reference(graph, gpus, used, seed):
     assert Simulator(problem).run(devices).same_as(simulate(problem, devices))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     placed(max_ops=8, min_gpus=1),
     st.sampled_from([0.0, 5e-8]),

@@ -57,7 +57,7 @@ def test_the_timeline_tells_it_all() -> None:
     assert line.utilisation(1).sum() == pytest.approx(250 / 1273)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(placed(max_ops=12))
 def test_compiled_equals_plain_python(case: tuple[Any, Any]) -> None:
     problem, devices = case

@@ -35,7 +35,7 @@ def assert_one_at_a_time(start, end):
     assert (end[order][:-1] <= start[order][1:]).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(CASES)
 def test_devices_run_as_many_operations_at_a_time_as_they_have_lanes(case):
     t = timeline(*case)
@@ -46,7 +46,7 @@ def test_devices_run_as_many_operations_at_a_time_as_they_have_lanes(case):
         assert covered == t.result.busy[index]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(CASES)
 def test_operations_start_when_their_inputs_are_there(case):
     t = timeline(*case)
@@ -60,7 +60,7 @@ def test_operations_start_when_their_inputs_are_there(case):
         assert t.start[op] >= there
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(CASES)
 def test_every_tensor_is_sent_once_to_each_device_that_needs_it(case):
     t = timeline(*case)
@@ -77,7 +77,7 @@ def test_every_tensor_is_sent_once_to_each_device_that_needs_it(case):
     assert (t.sent < t.arrived).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(CASES)
 def test_channels_carry_one_transfer_at_a_time(case):
     t = timeline(*case).copies()
@@ -93,7 +93,7 @@ def test_channels_carry_one_transfer_at_a_time(case):
         assert size[here].sum() == t.result.moved[channel]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(CASES)
 def test_the_step_ends_with_its_last_operation_or_transfer(case):
     t = timeline(*case)
@@ -102,7 +102,7 @@ def test_the_step_ends_with_its_last_operation_or_transfer(case):
     assert last == t.result.nanoseconds or t.problem.machine.occupied
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(CASES)
 def test_no_device_idles_while_an_operation_is_ready(case):
     """An operation that did not start when its inputs came started when another ended."""
@@ -124,7 +124,7 @@ def test_no_device_idles_while_an_operation_is_ready(case):
             assert t.start[op] in ended
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(CASES)
 def test_utilisation_adds_up_to_the_busy_time(case):
     t = timeline(*case)
@@ -137,7 +137,7 @@ def test_utilisation_adds_up_to_the_busy_time(case):
         np.testing.assert_allclose(busy, t.result.busy, rtol=1e-9, atol=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(CASES)
 def test_the_chrome_trace_shows_every_operation_and_copy(case):
     t = timeline(*case)
@@ -160,7 +160,7 @@ def test_the_chrome_trace_shows_every_operation_and_copy(case):
     assert [e["args"]["bytes"] for e in transfers] == graph.tensor_bytes[t.tensor].tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(CASES, st.sampled_from(list(KNOWN)))
 def test_a_track_of_the_trace_shows_one_thing_at_a_time(case, name):
     """Viewers drop or misplace what overlaps: lanes, tensors sent before the last has arrived."""
@@ -183,7 +183,7 @@ def instead(graph, tensor):
     return int(np.flatnonzero(graph.producer == graph.producer[tensor])[0])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(CASES)
 def test_a_broadcast_is_copied_once_and_reaches_every_reader(case):
     t = timeline(*case, semantics=preset("placeto"))
