@@ -2,7 +2,7 @@
 
 Run ``python benchmarks/gate.py [REPEATS]``: real records, their step times drawn anew with noise.
 Measured: every step has its own noise, the machine drifts from run to run, a round is now and then
-disturbed. Learned: the spread of seeds is that of the recorded learned cells of results/reference.
+disturbed. Learned: the spread of seeds is that of all recorded learned cells.
 """
 
 from __future__ import annotations

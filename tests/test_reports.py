@@ -1,15 +1,19 @@
 """The committed reports are what the committed records say."""
 
+import importlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from suite.bench.grid import planned_cells
 from suite.bench.record import records_below
 from suite.formats.policy_file import PolicyFile
 from suite.report.build import table_of
 from suite.report.load_records import load_published, load_records
+from suite.report.table_grids import load_grids
 from suite.search.registry import modules
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +33,23 @@ def test_the_report_follows_from_the_records(name):
         return
     assert table.markdown() == (ROOT / f"reports/{name}.md").read_text("utf-8")
     assert table.csv() == (ROOT / f"reports/{name}.csv").read_text("utf-8")
+
+
+def test_pages_say_which_commands_make_their_cells():
+    """Together the commands run all cells of the page's grids, and nothing else."""
+    found = 0
+    for name in modules("suite.report.tables"):
+        grids = getattr(importlib.import_module(f"suite.report.tables.{name}"), "GRIDS", ())
+        page = ROOT / f"reports/{name}.md"
+        if not grids or not page.exists():
+            continue
+        last = page.read_text("utf-8").splitlines()[-1]
+        run = re.findall(r"`placebench bench (\w+)`", last)
+        cells = {job.cell for grid in run for job in load_grids(grid).jobs}
+        assert cells == {cell for grid in grids for cell in planned_cells(grid)}, name
+        assert all(f"`{machine}`" in last for machine in {cell.machine for cell in cells})
+        found += 1
+    assert found > 20
 
 
 def test_records_start_from_the_policies_that_are_here():

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from suite.bench.grid import known_grids, planned_cells
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 from suite.report.load_records import load_published, load_records
@@ -28,9 +29,10 @@ T = TypeVar("T")
 MAIN_TABLE = "hdp_table1"
 """The table that the first command is about."""
 AGAIN = (
-    "Made by `placebench bench {name}`, then `placebench report --only {name}`. One cell:"
-    " `placebench bench {name} --only TASK/PLACER/seed0`; tasks and placers are called as in the"
-    " CSV file beside this page. All settings of a cell are under `parameters` in its record,"
+    "Made by {commands}, then `placebench report --only {name}`: {grids}, {machines}"
+    " (docs/machines.md). One cell: `placebench bench GRID --only"
+    " GRID/MACHINE/Ngpu/TASK/PLACER/seed0`, with task and placer as in the CSV file beside"
+    " this page. Its record, with all settings under `parameters`, is"
     " `results/GRID/MACHINE/Ngpu/TASK/PLACER/seed0.json`."
 )
 """The last note of a table that grids are run for."""
@@ -125,9 +127,26 @@ def table_of(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table
     if not isinstance(table, Table):
         found = type(table).__name__
         raise InputError(f"table() of {name}.py gives {found}; let it return a Table")
-    if not hasattr(load(f"suite.report.tables.{name}"), "GRIDS"):
-        return table
-    return replace(table, notes=(*table.notes, AGAIN.format(name=name)))
+    grids = getattr(load(f"suite.report.tables.{name}"), "GRIDS", ())
+    return replace(table, notes=(*table.notes, _again(name, grids))) if grids else table
+
+
+def _again(name: str, grids: Sequence[str]) -> str:
+    """How a table's records are made again, and of which machines they are."""
+    run = (name,) if set(grids) == {name} or name not in known_grids() else tuple(reversed(grids))
+    machines = sorted({cell.machine for grid in grids for cell in planned_cells(grid)})
+    return AGAIN.format(
+        name=name,
+        commands=_listed([f"placebench bench {grid}" for grid in run]),
+        machines=f"machine{'s' * (len(machines) > 1)} {_listed(machines)}",
+        grids=f"grid{'s' * (len(grids) > 1)} {_listed(grids)}",
+    )
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Code words as a sentence has them."""
+    *most, last = [f"`{word}`" for word in words]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _summary(name: str, records: pd.DataFrame) -> str:

@@ -158,6 +158,16 @@ def test_a_verdict_that_hangs_on_upper_ends_is_undecided() -> None:
     assert unsure.cells()[3:6] == ("< x2.00", "< x2.00 [x2.00 to x2.00; 97%]", "0 of 6")
 
 
+def test_a_claim_holds_only_where_the_mean_reaches_the_published_one() -> None:
+    """An interval up to OOM ends above any figure, and decides nothing about it."""
+    gains = [0.1, 8.0, 43.0, inf, inf, inf]
+    assert verdict(gains, nan) == "holds"
+    assert verdict(gains, 47.2) == "undecided"
+    assert verdict(gains, 15.0) == "holds"  # exp(mean(log(1.001, 1.08, 1.43))) is 1.156
+    assert verdict([46.8] * 6, 47.2) == "holds"  # within 1 % of it: it is rounded
+    assert verdict([46.7] * 6, 47.2) == "does not hold"
+
+
 def test_too_few_graphs_have_a_range_and_no_verdict() -> None:
     assert average([10.0, 20.0])[1] == "15.0 % [10.0 to 20.0; 50%]"
     assert verdict([10.0, 20.0], 5.0) == "undecided"

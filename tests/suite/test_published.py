@@ -65,7 +65,7 @@ def is_explained(claim: tuple[float, float], allowed: tuple[float, float]) -> bo
         ("HSDAG", "1", 9),
         ("Post", "claims", 3),
         ("GDP", "1", 87),
-        ("GDP", "models", 1),
+        ("GDP", "models", 2),
         ("GDP", "claims", 4),
         ("GDP", "2", 11),
         ("GDP", "3 batch 2", 6),

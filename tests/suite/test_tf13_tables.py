@@ -81,6 +81,17 @@ def test_what_was_fitted_is_summed_up_apart(tmp_path):
     assert "x3.00" in page.notes[1]
 
 
+def test_a_search_that_ends_on_one_device_has_a_fitted_time(tmp_path):
+    """It agrees with the paper as well as the fit does; what is left is a prediction."""
+    there = [("rnnlm", "gpu_only", 1.5), ("rnnlm", "hdp", 1.501), ("nmt_2", "hdp", 2 * 0.84)]
+    page = built(hdp_table1_tf13, tmp_path, [tf13_record(*one) for one in there])
+    assert "1 of 2 medians are within 1% of what one device alone takes" in page.notes[1]
+    assert "(RNNLM)" in page.notes[1]
+    assert page.notes[1].endswith("The others: mean error x2.00 (n=1).")
+    page = built(hdp_table1_tf13, tmp_path / "none", [tf13_record(*there[2])])
+    assert "one device alone" not in page.notes[1]
+
+
 def hypothesis_records(factors):
     """All cells of both papers at the published seconds times a factor of each hypothesis."""
     published = load_published()

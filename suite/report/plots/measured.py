@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TITLE = "Grids run for real: simulated and measured step time of every placer"
+TITLE = "Grids run for real: simulated and measured step time, tasks with three answers or more"
 TABLES = ("measured",)
 COLOURS = {"cluster": PUBLISHED, "session": "#2e7d32"}
 KEYS = ["grid", "machine", "gpus", "task"]

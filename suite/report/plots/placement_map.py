@@ -50,7 +50,8 @@ def plot(records: pd.DataFrame, published: pd.DataFrame, task: str = TASK) -> Fi
     if record is None:
         raise InputError(f"no valid placement of {' or '.join(CHOICE)} is recorded")
     problem, devices = recorded(record)
-    return _draw(row, record, problem, unroll(problem, devices))
+    valid = comparison.ours(row, str(record["placer"])).values
+    return _draw(row, record, len(valid), problem, unroll(problem, devices))
 
 
 def _chosen(comparison: Comparison, row: Row) -> pd.Series | None:
@@ -62,13 +63,15 @@ def _chosen(comparison: Comparison, row: Row) -> pd.Series | None:
     return None
 
 
-def _draw(row: Row, record: pd.Series, problem: Problem, found: Unrolled) -> Figure:
+def _draw(row: Row, record: pd.Series, of: int, problem: Problem, found: Unrolled) -> Figure:
+    """Draw ``record``, the fastest ``of`` so many."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, 0.5 * len(found.layers) + 2.2))
     time = metric("step_time").format(record["step_time"])
     whose = f"{SHORT[str(record['placer'])]} (grid {record['grid']}, seed {record['seed']})"
-    figure.suptitle(f"{row.label}, {row.gpus} GPUs: {whose}, {time} s a step", fontsize=12)
+    seeds = f", the fastest of {of} seeds" * (of > 1)
+    figure.suptitle(f"{row.label}, {row.gpus} GPUs: {whose}, {time} s a step{seeds}", fontsize=12)
     names = [device.name for device in problem.machine.devices]
     colours = _colours(names)
     axes = figure.subplots(2, 1, sharex=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
@@ -20,6 +20,29 @@ TITLES = {
     IN_TURN: "One part after another (semantics `hetero`)",
     SIDE_BY_SIDE: "Side by side (semantics `placebench`)",
 }
+
+
+FITTED = (
+    f"Times on `{MACHINE}` are **fitted**: multiplied for each network and device until CPU-only"
+    " and GPU-only came out as published (benchmarks/fit_flex170.py), since no one set of constants"
+    " gives all six. So placements that have everything on one device, whatever found them, agree"
+    " because of that. What others cost depends on the link as well, which is assumed (12 GB/s,"
+    " 20 us; docs/machines.md): side by side, which is not how the paper measured, agreement may"
+    " be chance."
+)
+"""What was fitted to the paper's own figures, and what was assumed."""
+
+
+def released_alone(records: pd.DataFrame) -> Iterator[str]:
+    """That the released code would refuse its own answers here, where it would."""
+    ours = records[(records["placer"] == "hsdag_released") & (records["status"] == "ok")]
+    alone = sum(sum(seconds > 0 for seconds in busy.values()) == 1 for busy in ours["busy"])
+    if alone:
+        yield (
+            f"The answer of HSDAG released has everything on one device in {alone} of {len(ours)}"
+            " searches. Its authors' code counts such a placement as one of 1e10 s, so that by its"
+            " own rule it found nothing there; the table says what the placement takes."
+        )
 
 
 def printed_rows(published: pd.DataFrame, number: str) -> pd.DataFrame:

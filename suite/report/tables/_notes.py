@@ -18,6 +18,9 @@ from suite.report.recorded import machine_of
 from suite.report.tables._sections import fullest
 from suite.tarnawski.records import BACKEND as EVALUATOR
 
+NEARLY = 0.01
+"""By how much a time may differ from a single device's and count as that."""
+
 
 def completeness(comparison: Comparison) -> str:
     """How many of the records are there, and which are not."""
@@ -53,6 +56,38 @@ def _effort(records: pd.DataFrame) -> str:
     each = most if least == most else f"{least} to {most}"
     seeds = f"{len(records)} seed{'s' * (len(records) > 1)}"
     return f"grid `{records['grid'].iloc[0]}`, {seeds}, {each} evaluated placements each"
+
+
+def on_one_device(comparison: Comparison, heads: Mapping[str, str]) -> list[str]:
+    """Which cells of learned placers are a fitted time: what one device alone takes, or nearly.
+
+    ``heads``: the learned placers that the paper has. That a search ends there is predicted, how
+    long that takes is not.
+    """
+    alone: list[str] = []
+    ratios: list[float] = []
+    for row in comparison.rows:
+        singles = [comparison.ours(row, placer) for placer in ("cpu_only", "gpu_only")]
+        times = [single.median for single in singles if single.values]
+        for placer in heads:
+            ours, theirs = comparison.ours(row, placer), comparison.theirs(row, placer)
+            if not (ours.values and theirs.value > 0):
+                continue
+            if any(abs(ours.median - time) <= NEARLY * time for time in times):
+                alone.append(row.label)
+            else:
+                ratios.append(ratio(ours, theirs))
+    if not alone:
+        return []
+    head = " and ".join(heads.values())
+    found = agreement.spread(ratios)
+    others = f" The others: mean error x{found.error:.2f} (n={found.count})." if found.count else ""
+    return [
+        f"Of {head}, {len(alone)} of {len(alone) + len(ratios)} medians are within"
+        f" {NEARLY:.0%} of what one device alone takes, which was fitted"
+        f" ({', '.join(alone)}): where the search ends is predicted there, how long that takes is"
+        f" not.{others}"
+    ]
 
 
 def failures(records: pd.DataFrame) -> list[str]:

@@ -24,22 +24,23 @@ def graph_section(comparison: Comparison, models: pd.DataFrame) -> Section:
 
 
 def _graph_row(comparison: Comparison, row: Row, models: pd.DataFrame) -> tuple[str, ...]:
-    theirs = Printed.of(models, row.task, "operations")
-    above = ""
-    if not theirs.digits:
-        # Some papers give no more than a number that it is above.
-        theirs = Printed.of(models, row.task, "operations_above")
-        above = "> " * bool(theirs.digits)
-    published = above + _count(theirs.value)
+    counts, above = [Printed.of(models, row.task, "operations")], ""
+    if not counts[0].digits:
+        # A paper may give no more than numbers that it is above, and not the same in two places.
+        columns = ("operations_above", "operations_over")
+        known = [Printed.of(models, row.task, column) for column in columns]
+        counts = [one for one in known if one.digits] or counts
+        above = "> " * bool(counts[0].digits)
+    published = ", ".join(above + _count(one.value) for one in counts)
     graph = comparison.graph(row)
     if not graph:
         return (row.model, "missing", "missing", published, *["missing"] * 5)
     numbers = {k: float(v) for k, v in graph.items() if isinstance(v, int | float)}
     captured = numbers.get("ops_unpruned", nan)
-    ratio = captured / theirs.value
+    ratios = [f"{'< ' * bool(above)}x{captured / one.value:.2f}" for one in counts if one.digits]
     return (
         *(row.model, _count(captured), _count(numbers["ops"]), published),
-        f"{'< ' * bool(above)}x{ratio:.2f}" if ratio == ratio else "-",
+        ", ".join(ratios) if captured == captured and ratios else "-",
         *(_count(numbers["tensors"]), _count(numbers.get("parameters", nan))),
         *(f"{numbers['persistent_bytes'] / 1e9:.2f}", f"{numbers['flops'] / 1e12:.3f}"),
     )

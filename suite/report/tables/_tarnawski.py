@@ -19,9 +19,12 @@ THEIRS = "Other workloads: files in the authors' format"
 NOTES = (
     "Milliseconds by the evaluator, which shares no code with the algorithms. In brackets, of an "
     "algorithm that proves something about its kind of split (contiguous for dp and "
-    "ip_contiguous): `optimal`, where it ended within the gap asked for (1 %), or what is left of "
-    "the gap when its time was up. `OOM`: out of an accelerator's memory. `-`: declined, the "
+    "ip_contiguous): `optimal`, where it ended within the gap asked for (1 %), or what was left of "
+    "the gap, to the bound on its kind of split, when its time was up, also where that is less "
+    "than was asked for. `OOM`: out of an accelerator's memory. `-`: declined, the "
     "reason is in the CSV.",
+    "Nothing published stands beside these figures: the result tables of Tarnawski et al. (NeurIPS "
+    "2020) were not at hand. `placebench workload` takes their input files, too.",
     "docs/workloads.md says how tasks are coarsened and how these records are made. Times of tasks "
     "are those of the machine's model, and a task's CPU is the whole machine's (18 cores on k40).",
 )

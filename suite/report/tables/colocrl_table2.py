@@ -68,7 +68,8 @@ def table2(
     )
     derived = [*(gain.entry() for gain in gains.values()), *_group_entries(ours, graphs)]
     data = long_form(ours, list(PLACERS), derived)
-    text = (*basis(ours), *_notes(ours))
+    fitted, *predicted = *basis(ours), *notes.on_one_device(ours, {LEARNED: PLACERS[LEARNED]})
+    text = (fitted, " ".join(predicted), *_notes(ours))
     return Table(title, lead, sections, text, data, ours.expected, ours.found)
 
 
@@ -137,7 +138,8 @@ def _group_entries(ours: Comparison, graphs: pd.DataFrame) -> list[Entry]:
     for row in ours.models:
         theirs, mine = Printed.of(graphs, row.task, "groups"), _group_count(ours, row)
         printed = {"published": theirs.digits, "published_status": theirs.status}
-        entries.append({"task": row.task, "metric": "groups", "unit": "groups", **printed})
+        whole = {"task": row.task, "gpus": 0, "metric": "groups", "unit": "groups"}
+        entries.append({**whole, **printed})
         if mine is not None:
             entries[-1] = {**entries[-1], "value": mine, "ratio": mine / theirs.value}
     return entries

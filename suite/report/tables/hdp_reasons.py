@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
-from suite.bench.grid import load_grid
+from suite.bench.grid import planned_cells
 from suite.report.metrics import metric
 from suite.report.outcome import JUDGED, Outcome
 from suite.report.table import Section, Table
@@ -57,6 +57,7 @@ CURVE = (10, 50, 250)
 
 PAPERS = ("paper", "paper_tf13")
 """The grids with the paper's 1,000 updates."""
+GRIDS = (GRID, PRINTED, *PAPERS)
 MARKS = (1000, 2000, 4000)
 """Evaluated placements at which its best so far is shown."""
 
@@ -74,9 +75,8 @@ ends a search. From `+ the same` on, each row adds to the one before."""
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grid ``hdp_reasons``."""
-    grids = (GRID, PRINTED, *PAPERS)
-    cells = [job.cell for name in grids for job in load_grid(name).jobs]
-    ours = records[records["grid"].isin(grids)]
+    cells = [cell for name in GRIDS for cell in planned_cells(name)]
+    ours = records[records["grid"].isin(GRIDS)]
     reasons = records[records["grid"] == GRID]
     seeds = {label: sum((c.grid, c.placer) == (GRID, label) for c in cells) for label in WHAT}
     rows = tuple(_row(label, reasons[reasons["placer"] == label], seeds[label]) for label in WHAT)

@@ -75,7 +75,8 @@ def table1(
     entries += [gain.entry() for gain in gains.values()]
     data = long_form(hdp, list(PLACERS), entries)
     found = about({head: one.records for head, one in real.items()})
-    text = (*basis(hdp), *_notes(hdp, where), *found)
+    fitted, *predicted = *basis(hdp), *notes.on_one_device(hdp, {LEARNED: PLACERS[LEARNED]})
+    text = (fitted, " ".join(predicted), *_notes(hdp, where), *found)
     return Table(title, lead, sections, text, data, hdp.expected, hdp.found)
 
 
@@ -138,10 +139,11 @@ def _learned(hdp: Comparison, where: World) -> Section:
         (row.label, *(_text(placer, hdp.ours(row, placer)) for placer in placers))
         for row in hdp.rows
     ]
+    raw = ", raw features one in which the Grouper sees operations' numbers as they are"
     lead = (
         "Seconds, as under Hierarchical Planner [6]. Tuned and TF release are other configurations"
-        " of it, raw features one in which the Grouper sees operations' numbers as they are;"
-        " ColocRL groups by hand-made rules (Mirhoseini et al. 2017)."
+        f" of it{raw * ('hdp_raw' in placers)}; ColocRL groups by hand-made rules (Mirhoseini et"
+        " al. 2017)."
     )
     header = ("Tasks", *placers.values())
     return Section("Learned, not in the paper", header, tuple(rows), lead)

@@ -29,6 +29,7 @@ LEARNERS = {
 GROUPING = {placer: LEARNERS[placer] for placer in (LEARNED, "hdp_tuned", "hdp_tf_release")}
 """Placers with a Grouper."""
 PLACERS = ("gpu_only", *LEARNERS)
+GRIDS = TODAY.grids
 SECONDS = metric("step_time")
 
 TITLE = "HDP, Table 2: the Placer on random groupings, and the planner without groups"
@@ -36,7 +37,8 @@ LEAD = """\
 Seconds of one training step; lower is better. Each cell: ours, simulated, then in brackets the
 value published by HDP (Mirhoseini et al., A Hierarchical Model for Device Placement, ICLR 2018,
 Table 2) and ours / published. Best, median and worst are over random groupings, one a seed, each
-with a Placer trained on it."""
+with a Placer trained on it. Machine `k40`, graphs of today's TensorFlow; what of both was fitted to
+the paper's Table 1, and what chosen, [its page](hdp_table1.md) says."""
 
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:

@@ -12,6 +12,7 @@ from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import long_form
 from suite.report.tables._hsdag import (
+    FITTED,
     IN_TURN,
     MACHINE,
     MILLISECONDS,
@@ -19,12 +20,12 @@ from suite.report.tables._hsdag import (
     SIDE_BY_SIDE,
     TITLES,
     printed_rows,
+    released_alone,
 )
 from suite.report.tables._intervals import seed_intervals
 
 GRIDS = (IN_TURN, SIDE_BY_SIDE)
 """What ``placebench bench hsdag_table2`` runs."""
-FITTED = ("cpu_only", "gpu_only")
 LEARNED = {
     "placeto": "Placeto [3]",
     "rnn_based": "RNN-based [3]",
@@ -59,6 +60,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     sections = [_section(TITLES[grid], one) for grid, one in found.items()]
     data = pd.concat([long_form(one, list(PLACERS)) for one in found.values()], ignore_index=True)
     text = [*_notes(), *_optimum(found[IN_TURN]), _cells(found[IN_TURN])]
+    text += released_alone(pd.concat([one.records for one in found.values()]))
     text += [line for grid, one in found.items() for line in _about(grid, one)]
     expected, there = (
         sum(getattr(one, name) for one in found.values()) for name in ("expected", "found")
@@ -95,9 +97,7 @@ def _bound(one: Comparison, row: Row) -> Iterator[str]:
 
 def _notes() -> tuple[str, ...]:
     return (
-        "CPU-only and GPU-only are **fitted**: times on `flex170_scaled` were multiplied for each"
-        " network and device until these cells came out (benchmarks/fit_flex170.py), since"
-        " no one set of constants gives all six. All other cells are predictions.",
+        FITTED,
         "Under `hetero` a step takes the sum of its operations and transfers, and a minimum cut is"
         " the optimum, which is also the bound. Side by side it is only the same placement, judged"
         " otherwise.",

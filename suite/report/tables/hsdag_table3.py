@@ -12,6 +12,7 @@ from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import long_form
 from suite.report.tables._hsdag import (
+    FITTED,
     IN_TURN,
     MACHINE,
     MILLISECONDS,
@@ -108,7 +109,8 @@ def _section(title: str, one: Comparison, heads: Mapping[str, str]) -> Section:
 
 
 def _words(found: Mapping[str, Comparison]) -> Iterator[str]:
-    """What the ablations show, as far as seeds can tell."""
+    """What was fitted; what the ablations show, as far as seeds can tell."""
+    yield FITTED
     for grid, (_, original, heads) in SECTIONS.items():
         apart = list(_apart(found[grid], original, heads))
         yield (

@@ -11,7 +11,7 @@ from suite.report.comparison import Comparison, Row
 from suite.report.table import Section, Table
 from suite.report.tables import _notes as notes
 from suite.report.tables._data import COLUMNS
-from suite.report.tables._hsdag import IN_TURN, MACHINE, PAPER, printed_rows, spread
+from suite.report.tables._hsdag import IN_TURN, MACHINE, PAPER, printed_rows, released_alone, spread
 from suite.report.until import until
 
 GRIDS = (IN_TURN,)
@@ -120,6 +120,12 @@ def _words(one: Comparison) -> Iterator[str]:
         "Under `hetero` a minimum cut is exact and takes a fraction of a second; annealing judges"
         " as many placements as any search here."
     )
+    yield (
+        "Processor seconds hardly depend on what else a host did; seconds on the clock (wall) do,"
+        " and some searches ran beside others: after how many placements the best was found"
+        " compares better."
+    )
+    yield from released_alone(one.records)
     yield from notes.failures(one.records)
     yield from notes.hosts(one.records)
     yield from notes.provenance(one.records)

@@ -29,7 +29,7 @@ LEAD = """\
 No paper says what a transfer between devices cost. Each hypothesis has its constants from HDP's
 cells that need several devices (fitted: least mean |ln ours / published|), and is then tried on
 ColocRL's, which it has not seen (held out). The placements are the same under all but the last two
-[1]: Scotch's and MinCut's, the median over seeds, told the links of `k40` and `k80` (which
+[1]: Scotch's and MinCut's, the median over three seeds, told the links of `k40` and `k80` (which
 Placeto's authors found for TensorFlow 1), and the human expert's. The graphs are those of
 TensorFlow 1.3.0."""
 
@@ -177,5 +177,9 @@ def _notes() -> Iterator[str]:
         " shared channel: one transfer at a time in the whole machine; else each GPU has a copy"
         " engine for each direction. Embeddings, or all variables, on the CPU: a change to the"
         " placements of experts and partitioners, not to the machine."
+    )
+    yield (
+        "Intervals are over cells. Those of Scotch and MinCut depend on the seed as well: on"
+        " [HDP's page](hdp_table1_tf13.md) MinCut's of RNNLM differ by a factor of 2."
     )
     yield "Other ideas, and why they cannot be it: docs/machines.md."

@@ -10,6 +10,7 @@ from suite.report.table import Table
 from suite.report.tables._transferred import reached, transferred
 
 GRID = "learned_moves"
+GRIDS = (GRID,)
 LEARNED = (
     "best_estimate",
     "learned_moves_100",

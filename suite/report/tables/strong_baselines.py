@@ -17,7 +17,7 @@ from suite.report.tables._columns import about, backends
 from suite.report.tables._notes import code_note, failures, hosts, provenance
 from suite.report.tables._planning_time import planning_time
 
-GRID, RACE = "strong", "race"
+GRIDS = GRID, RACE = "strong", "race"
 SECONDS = metric("step_time")
 TITLE = "Strong baselines: every placer that does not learn"
 LEAD = """\
@@ -52,7 +52,7 @@ BESIDE = {"human_expert": "quick", "hdp": "reference", "hdp_tuned": "reference"}
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grids ``strong`` and ``race``."""
-    cells = [job.cell for grid in (GRID, RACE) for job in load_grid(grid).jobs]
+    cells = [job.cell for grid in GRIDS for job in load_grid(grid).jobs]
     ours = of_cells(records, cells)
     strong, race = (ours[ours["grid"] == grid] for grid in (GRID, RACE))
     tasks = list(dict.fromkeys(cell.task for cell in cells if cell.grid == GRID))

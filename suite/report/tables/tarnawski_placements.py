@@ -39,6 +39,7 @@ NOTES = (
     "The paper's cost model lets each accelerator make blocking calls, so that computing and "
     "moving never overlap, and CPUs are unlimited in number: with a CPU allowed, blocks side by "
     "side on it are promised to run at once, and the simulator has one CPU.",
+    "Nothing published stands beside these figures: the paper's answers are for other graphs.",
     "Coarsening by blocks and turning back are ours (docs/workloads.md).",
     "Human expert, METIS and annealing (1,000 placements, in `strong` 4,000) are those of grid "
     "`quick`, or of `strong` for other numbers of GPUs; annealing with 60 seconds that of "

@@ -12,6 +12,7 @@ from suite.report.tables._aim import RULE, Entrant, aim_section
 from suite.report.tables._transferred import reached, transferred
 
 GRID = "transfer"
+GRIDS = (GRID, learned_moves.GRID)
 TRANSFERRED = ("placeto_zero_shot", "placeto_fine_tuned")
 HEADS = {
     "random": "random",
