@@ -68,7 +68,7 @@ class Report:
     left: tuple[Path, ...]
     """Files of these names in the folder, from an earlier report: they are not touched."""
     alone: str
-    """Of what grids all records are, where they belong to no table at all; else empty."""
+    """Of what grids and machines the records are that belong to no table; empty without any."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -80,8 +80,8 @@ class Report:
             lines.append(f"no records, so not written: {', '.join(self.without)}")
         if self.alone:
             lines.append(
-                f"the records are of grid {self.alone}, which no table is about: --html shows them;"
-                " a table is one file more (CONTRIBUTING.md)"
+                f"in no table are the records of grid {self.alone}: --html shows them, --compare"
+                " sets two folders side by side; a table is one file more (CONTRIBUTING.md)"
             )
         if self.left:
             lines.append(f"left of an earlier report: {', '.join(str(p) for p in self.left)}")
@@ -127,8 +127,14 @@ def table_of(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table
     if not isinstance(table, Table):
         found = type(table).__name__
         raise InputError(f"table() of {name}.py gives {found}; let it return a Table")
-    grids = getattr(load(f"suite.report.tables.{name}"), "GRIDS", ())
+    grids = grids_of(name)
     return replace(table, notes=(*table.notes, _again(name, grids))) if grids else table
+
+
+def grids_of(table: str) -> Sequence[str]:
+    """The grids that a table says it is of: all its records, unless it is empty."""
+    grids: Sequence[str] = getattr(load(f"suite.report.tables.{table}"), "GRIDS", ())
+    return grids
 
 
 def _again(name: str, grids: Sequence[str]) -> str:
@@ -222,8 +228,31 @@ def write_reports(
 
         written.append(write_page(reports / PAGE, tables, records, published, results))
     left = _left(reports, {*built, *plots, *failed}, written)
-    alone = "" if tables or failed or only else ", ".join(sorted(set(records["grid"])))
+    alone = "" if failed or only else ", ".join(_in_no_table(records, published, list(built)))
     return Report(tables, tuple(written), tuple(without), undrawn, failed, left, alone)
+
+
+def _in_no_table(
+    records: pd.DataFrame, published: pd.DataFrame, tables: Sequence[str]
+) -> list[str]:
+    """The grids, and machines, of records that belong to none of ``tables``.
+
+    A table that names its grids is of those alone, on their own machines. Each of the others is
+    asked about one of the records.
+    """
+    open_to_all = [name for name in tables if not grids_of(name)]
+    planned = {
+        (cell.grid, cell.machine)
+        for grid in {grid for name in tables for grid in grids_of(name)}
+        for cell in planned_cells(grid)
+    }
+    found = []
+    for (grid, machine), mine in records.groupby(["grid", "machine"], sort=True):
+        if (grid, machine) not in planned and not any(
+            table_of(name, mine.iloc[:1], published).found for name in open_to_all
+        ):
+            found.append(f"{grid} on {machine}")
+    return found
 
 
 def _each(names: Sequence[str], make: Callable[[str], T], failed: dict[str, str]) -> dict[str, T]:

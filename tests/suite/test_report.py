@@ -144,11 +144,18 @@ def test_no_records_at_all_are_refused(results, capsys):
 
 
 def test_records_that_are_in_no_table_are_told_of(results, capsys):
+    """Whether or not others are in one: those of a grid of one's own, or on another machine."""
     write(results, record("rnnlm", "scotch", 1.0, grid="mine"))
     output = results.parent / "out"
-    assert main(["report", "--results", str(results), "--output", str(output)]) == 0
-    told = "the records are of grid mine, which no table is about: --html shows them; a table is"
-    assert told in capsys.readouterr().out
+    command = ["report", "--results", str(results), "--output", str(output)]
+    assert main(command) == 0
+    told = "in no table are the records of grid {}: --html shows them"
+    assert told.format("mine on k40") in capsys.readouterr().out
+    write(results, record("rnnlm", "scotch", 1.0), record("rnnlm", "scotch", 1.0, machine="p100"))
+    assert main(command) == 0
+    assert told.format("mine on k40, quick on p100") in capsys.readouterr().out
+    assert main([*command, "--only", "hdp_table1"]) == 0
+    assert "in no table" not in capsys.readouterr().out
 
 
 def table_of(title, found):
