@@ -80,8 +80,7 @@ def _complete(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
     import tensorflow as tf
 
     placeholders = [node for node in graph_def.node if node.op == "Placeholder"]
-    options.check_names([node.name for node in placeholders])
-    said = []
+    sizes = {}
     for node in placeholders:
         # TensorFlow's default where a file leaves it out, not the scalar of an empty message. Up to
         # producer 21 an empty shape says the same.
@@ -89,7 +88,11 @@ def _complete(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
             graph_def.versions.producer <= 21 and not node.attr["shape"].shape.dim
         )
         known = tf.TensorShape(None if said_nothing else node.attr["shape"].shape)
-        shape = options.shape(node.name, None if known.rank is None else known.as_list())
+        sizes[node.name] = None if known.rank is None else known.as_list()
+    options.check_inputs(sizes)
+    said = []
+    for node in placeholders:
+        shape = options.shape(node.name, sizes[node.name])
         options.dtype(node.name, tf.as_dtype(node.attr["dtype"].type).name)
         node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
         said.append(f"{node.name} {shape}")

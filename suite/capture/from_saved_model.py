@@ -72,11 +72,12 @@ def _inputs(signature: ConcreteFunction, options: Options) -> dict[str, tf.Tenso
     import tensorflow as tf
 
     known = signature.structured_input_signature[1]
-    options.check_names(list(known))
+    shapes = {name: spec.shape for name, spec in known.items()}
+    sizes = {name: None if s.rank is None else s.as_list() for name, s in shapes.items()}
+    options.check_inputs(sizes)
     specs = {}
     # TensorFlow gives them in another order each time.
     for name, spec in sorted(known.items()):
         options.dtype(name, spec.dtype.name)
-        sizes = None if spec.shape.rank is None else spec.shape.as_list()
-        specs[name] = tf.TensorSpec(options.shape(name, sizes), spec.dtype, name)
+        specs[name] = tf.TensorSpec(options.shape(name, sizes[name]), spec.dtype, name)
     return specs

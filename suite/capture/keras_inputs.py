@@ -52,7 +52,7 @@ def _symbolic(
     import keras
     import tensorflow as tf
 
-    options.check_names([tensor.name for tensor in tensors])
+    options.check_inputs({tensor.name: tensor.shape for tensor in tensors})
     specs = [
         tf.TensorSpec(options.shape(t.name, t.shape), options.dtype(t.name, t.dtype), t.name)
         for t in tensors
@@ -81,14 +81,15 @@ def _built(network: keras.Model, name: str, options: Options) -> KerasInputs:
             f"{name} does not say its inputs; build it with keras.Input, or call it once on data"
             " before you return it"
         )
-    options.check_names([path for path, _ in shapes])
+    batch = (None,) if options.batch is not None else ()
+    shapes = [(path, (*batch, *shape[len(batch) :]) if shape else shape) for path, shape in shapes]
+    options.check_inputs(dict(shapes))
     untyped = [path for path, _ in shapes if path not in options.types]
     if untyped:
         _check_ids(network, name, untyped)
     specs = []
     for path, shape in shapes:
-        given = options.batch is not None or path in options.inputs
-        known = (None, *shape[1:]) if given and shape else shape
+        known = (None, *shape[1:]) if path in options.inputs and shape else shape
         dtype = options.types.get(path, network.input_dtype)
         specs.append(tf.TensorSpec(options.shape(path, known), dtype, path))
     structure = {key: _marked(entry) for key, entry in arguments.items()}

@@ -75,11 +75,22 @@ class Options:
             raise InputError(f"input {name!r} is {known}, the model says; leave out {given}")
         return known
 
-    def check_names(self, names: Sequence[str]) -> None:
-        """Raise InputError when something was said of an input that is not there."""
+    def check_inputs(self, known: Mapping[str, Sequence[int | None] | None]) -> None:
+        """Raise InputError when something was said that no input of these shapes can heed.
+
+        ``known``: by name, None for what is open, or for all of a shape of unknown rank.
+        """
         for name in (*self.inputs, *self.types):
-            if name not in names:
-                raise InputError(f"there is no input {name!r}; inputs: {', '.join(names)}")
+            if name not in known:
+                raise InputError(f"there is no input {name!r}; inputs: {', '.join(known)}")
+        first = {shape[0] for shape in known.values() if shape}
+        if self.batch is None or None in known.values() or first & {None, self.batch}:
+            return
+        sizes = ", ".join(f"{name} {_written(shape)}" for name, shape in known.items() if shape)
+        raise InputError(
+            f"no input can have a batch of {self.batch}: {sizes or 'there is none with a size'};"
+            " leave out --batch"
+        )
 
 
 def _is_type(name: str) -> bool:

@@ -260,9 +260,15 @@ def test_example_inputs_give_open_sizes_unless_others_are_asked_for(example, opt
 
 
 def test_sizes_that_the_model_gives_are_not_those_of_an_example():
-    model, chosen = convert("net:pair", (dense(4), np.zeros((7, 3))), Options(batch=2))
-    assert chosen == []
-    assert tuple(model.input().get_shape()) == (4, 3)
+    for options in (Options(), Options(batch=4)):
+        model, chosen = convert("net:pair", (dense(4), np.zeros((7, 3))), options)
+        assert chosen == []
+        assert tuple(model.input().get_shape()) == (4, 3)
+
+
+def test_a_batch_that_the_model_does_not_take_is_refused():
+    with pytest.raises(InputError, match=r"a batch of 2: x \(4, 3\); leave out --batch"):
+        convert("net:pair", (dense(4), np.zeros((7, 3))), Options(batch=2))
 
 
 def test_a_module_is_traced_with_its_example_or_with_zeros_of_the_sizes_given():

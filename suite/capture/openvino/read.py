@@ -115,21 +115,17 @@ def fix_shapes(model: openvino.Model, options: Options) -> list[str]:
     from openvino import PartialShape, Type
 
     known = {_name(port): port for port in model.inputs}
-    options.check_names(list(known))
+    sizes = {name: _sizes(port.get_partial_shape()) for name, port in known.items()}
+    options.check_inputs(sizes)
     options = replace(options, batch=options.batch or BATCH)
     shapes, chosen = {}, []
     for name, port in known.items():
-        partial = port.get_partial_shape()
-        if partial.rank.is_dynamic:
-            sizes = None
-        else:
-            sizes = [d.get_length() if d.is_static else None for d in partial]
-        shape = options.shape(name, sizes)
+        shape = options.shape(name, sizes[name])
         if name in options.types:
             kind = port.get_element_type()
             # NumPy has no bfloat16, and OpenVINO gives another type for it.
             options.dtype(name, "bfloat16" if kind == Type.bf16 else kind.to_dtype().name)
-        if partial.is_dynamic:
+        if port.get_partial_shape().is_dynamic:
             shapes[port] = PartialShape([*shape])
             chosen.append(f"input {name}: {', '.join(map(str, shape)) or 'a scalar'}")
     if shapes:
@@ -153,6 +149,12 @@ def as_stored(model: openvino.Model) -> openvino.Model:
         path = Path(folder) / "model.xml"
         openvino.save_model(model, path, compress_to_fp16=True)
         return core.read_model(path)
+
+
+def _sizes(shape: openvino.PartialShape) -> list[int | None] | None:
+    if shape.rank.is_dynamic:
+        return None
+    return [size.get_length() if size.is_static else None for size in shape]
 
 
 def _name(port: openvino.Output) -> str:
