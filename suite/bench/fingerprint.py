@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, asdict, fields, is_dataclass
 from typing import Any
 
 from suite.bench.cell import SIMULATOR, Job
-from suite.bench.load_problem import named_task, timed_graph
+from suite.bench.load_problem import timed_graph, times_in_use
 from suite.bench.record import FORMAT
 from suite.core.arrays import digest
 from suite.core.uncertainty import Judging
@@ -65,7 +65,9 @@ def recorded_spread(job: Job, machine: str | None = None) -> str:
     """
     if not isinstance(job.judge, Judging) or job.judge.spread is not None:
         return ""
-    return load_spread(machine or job.cell.machine, named_task(job)).fingerprint
+    machine = machine or job.cell.machine
+    kept = times_in_use(job.cell.task, machine, job.graph_file)
+    return load_spread(machine, kept).fingerprint
 
 
 def semantics(job: Job) -> str:

@@ -44,15 +44,16 @@ def simulator_under(problem: Problem, semantics: str) -> AnySimulator:
 
 @lru_cache(maxsize=2)
 def robust_judge(
-    problem: Problem, machine: str, task: str | None, settings: Judging, semantics: str
+    problem: Problem, machine: str, kept: str, settings: Judging, semantics: str
 ) -> RobustJudge:
     """The judge of a problem on several machines, drawn from the uncertainty of ``machine``.
 
-    ``task`` names the problem's, whose operations were measured; None: none were. Raises InputError
-    where that machine records no uncertainty and the settings state none.
+    ``kept`` is the name by which times of the problem's operations are kept there, if they were
+    measured. Raises InputError where that machine records no uncertainty and the settings state
+    none.
     """
     if settings.spread is None:
-        spread = load_spread(machine, task)
+        spread = load_spread(machine, kept)
     else:
         spread = Spread.uniform(problem, settings.spread)
     return RobustJudge(problem, spread, settings, preset(semantics))

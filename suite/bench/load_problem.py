@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -58,9 +59,18 @@ def problem_of(job: Job) -> Problem:
     return make_problem(cell.task, cell.machine, cell.gpus, job.graph_file)
 
 
-def named_task(job: Job) -> str | None:
-    """The task of ``models/`` that a job is of; None: its graph is a file."""
-    return job.cell.task if job.graph_file is None else None
+@lru_cache(maxsize=2)
+def times_in_use(name: str, machine: str, graph_file: str | None) -> str:
+    """By which name a machine keeps the times that :func:`timed_graph` takes, and their spread."""
+    graph = load_task_graph(name, graph_file)
+    if graph_file is None:
+        return times_name(graph, name)
+    # What results keep of a graph file has its times within, and they are kept by it without them.
+    bare = replace(graph, seconds={})
+    kept = times_name(bare, None)
+    timed = with_op_times(bare, load_machine(machine), kept)
+    same = timed.fingerprint == timed_graph(name, machine, graph_file).fingerprint
+    return kept if same else times_name(graph, None)
 
 
 def expert(graph: OpGraph, machine: Machine, name: str) -> Ints | None:

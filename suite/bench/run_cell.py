@@ -19,7 +19,7 @@ from suite.bench.judge import (
     simulator_under,
     simulators,
 )
-from suite.bench.load_problem import named_task, problem_of, timed_graph
+from suite.bench.load_problem import problem_of, timed_graph, times_in_use
 from suite.bench.made_by import code_of
 from suite.bench.provenance import provenance
 from suite.bench.record import FORMAT, Record
@@ -189,7 +189,8 @@ def _judge(job: Job, problem: Problem) -> Judge:
         from suite.bench.measured import real_judge
 
         return real_judge(job, problem, simulator_under(problem, job.semantics))
-    return robust_judge(problem, job.cell.machine, named_task(job), job.judge, job.semantics)
+    kept = times_in_use(job.cell.task, job.cell.machine, job.graph_file)
+    return robust_judge(problem, job.cell.machine, kept, job.judge, job.semantics)
 
 
 def header(job: Job) -> Record:

@@ -137,6 +137,42 @@ def test_a_grid_takes_the_times_of_a_graph_that_is_a_file(profile, tmp_path, mon
     assert main(["verify", str(results)]) == 0
 
 
+def test_a_grid_takes_the_spread_of_those_times_as_well(profile, tmp_path, monkeypatch, capsys):
+    """As place does; what is measured anew is run anew, and the record can be replayed."""
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path))
+    profile = profile.parent.rename(tmp_path / "machines") / profile.name
+    write_graph(TWO, tmp_path / "two.npz")
+
+    def measured(spread):
+        kept = profile.parent / "mine-ops", times_name(TWO, None)
+        write_op_times(TWO, MEASURED, *kept, {"cpu": np.array([spread, np.nan])})
+
+    measured(0.5)
+    grid = tmp_path / "g.toml"
+    grid.write_text(
+        f'machine = "mine"\n[[task]]\nname = "two"\ngpus = 0\n'
+        f'graph = "{tmp_path / "two.npz"}"\n[[placer]]\nname = "best_of_random"\n'
+        'parameters = { k = 4 }\njudge = { score = "worst", machines = 2 }\n'
+    )
+    results = tmp_path / "results"
+    bench = ["bench", str(grid), "--output", str(results), "--workers", "0"]
+    assert main(bench) == 0
+    [path] = results.rglob("seed0.json")
+    record = json.loads(path.read_text())
+    place = [str(tmp_path / "two.npz"), "--machine", "mine", "--placer", "best_of_random", "--json"]
+    place += ["--judge", "worst", "--machines", "2", "--set", "k=4"]
+    capsys.readouterr()
+    assert main(["place", *place]) == 0
+    assert record["history"][-1][2] == json.loads(capsys.readouterr().out)["judge"]["seconds"]
+    path.write_text(json.dumps(record | {"code": record["code"] | {"digest": "of other code"}}))
+    assert main(["verify", str(results), "--replay", "4"]) == 0
+    assert json.loads(path.read_text())["code"]["digest"] == record["code"]["digest"]
+    measured(0.25)
+    capsys.readouterr()
+    assert main(bench) == 0
+    assert "1 to run (1 recorded under other settings)" in capsys.readouterr().out
+
+
 def test_that_the_times_of_a_machine_are_gone_is_told_once(profile, tmp_path, recwarn):
     """As where its file alone was copied to another host; not where no model was timed."""
     alone = tmp_path / "alone" / "mine.toml"
