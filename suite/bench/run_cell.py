@@ -35,11 +35,14 @@ from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
 from suite.search.registry import failure, make_placer, parameters_of
+from suite.search.subprocess_call import NativeCrash
 from suite.search.training import policy_path
 
 if TYPE_CHECKING:
     from suite.search.best_answers import BestAnswers
 
+NO_MEMORY = "ResourceExhaustedError"
+"""What TensorFlow raises where memory runs out; named, since most cells need no TensorFlow."""
 NOT_BOUNDED = "none: the run ended before; placebench rebound computes it"
 """Stands for the kind of bound until there is one."""
 
@@ -127,21 +130,26 @@ def _placed(
     """Let the placer answer; return its placement, what that cost and what else was found.
 
     A placer that fails after it took up a checkpoint starts once more without: were the checkpoint
-    at fault, the cell would fail for ever. It is kept where the host has failed: a full disk, say.
+    at fault, the cell would fail for ever. The next run goes on from it where the host has failed,
+    with a full disk, say; otherwise it is set aside.
     """
     journal = search.journal
     try:
         try:
             placement = ask(placer, problem, search)
-        except (Unsupported, BudgetExhausted, OSError, MemoryError):
+        except (Unsupported, BudgetExhausted, OSError, MemoryError, NativeCrash):
             raise
         except Exception as error:
             hosts = isinstance(error, InputError) and isinstance(job.judge, RealRuns)
+            hosts = hosts or type(error).__name__ == NO_MEMORY
             if hosts or saved is None or not saved.taken_up:
                 raise
-            saved.remove()
-            why = failure(error)
-            warnings.warn(f"{saved.path} does not work ({why}); starting afresh", stacklevel=2)
+            why, kept = failure(error), saved.set_aside()
+            warnings.warn(
+                f"{saved.path} does not work ({why}); rename {kept.name}, as it is called now, to"
+                " try it again; starting afresh",
+                stacklevel=2,
+            )
             search = search_of(job, problem, journal, saved)
             placement = ask(placer, problem, search)
     finally:

@@ -23,6 +23,11 @@ INTERVAL = 20.0
 """Seconds from one save to the next, unless told otherwise."""
 
 
+def aside(path: Path) -> Path:
+    """Where a checkpoint at ``path`` is kept that does not seem to work."""
+    return path.with_name(f"bad-{path.name}")
+
+
 class Memory(Protocol):
     """What is kept beside a search and goes on with it."""
 
@@ -133,6 +138,11 @@ class Checkpoint:
             return self.path.read_bytes()
         except FileNotFoundError:
             return None
+
+    def set_aside(self) -> Path:
+        """Give the file another name, and return that; a search that begins now begins afresh."""
+        self.taken_up = False
+        return self.path.replace(aside(self.path))
 
     def remove(self) -> None:
         """Delete the file; a search that begins now begins afresh."""

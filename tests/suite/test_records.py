@@ -29,7 +29,8 @@ from suite.core.cores import my_share
 from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.formats.json_file import write_json
-from suite.search.checkpoint import Checkpoint
+from suite.search.checkpoint import Checkpoint, aside
+from suite.search.subprocess_call import NativeCrash
 
 TOLD = datetime.fromisoformat("2026-11-22T00:00:00+00:00")
 """Records that were made from here on say what code made them."""
@@ -159,10 +160,12 @@ def test_a_run_completes_what_was_killed_after_its_record(tmp_path):
     write_json(whole | {"lower_bound": None, "bound_kind": NOT_BOUNDED}, path)
     checkpoint = path.with_suffix(".checkpoint.npz")
     checkpoint.write_bytes(b"of a search that has ended")
+    aside(checkpoint).write_bytes(b"of one that did not work")
     again = placebench("bench", grid, "--output", results)
     assert "1 cells, 1 finished, 0 to run" in again.stdout
     assert read_record(path) == whole
     assert not checkpoint.exists()
+    assert not aside(checkpoint).exists()
 
 
 def test_what_the_simulator_cannot_count_is_no_placements_fault(tmp_path, monkeypatch):
@@ -191,9 +194,12 @@ def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(t
     own = {"step": 3, "evaluations": 3, "elapsed": 1.0, "processor": 1.0, "best_time": None}
     own |= {"history": [], "notes": {}, "rng": np.random.default_rng(0).bit_generator.state}
     saved.save(own, {"renamed": np.zeros(2)})
-    with pytest.warns(UserWarning, match=r"does not work \(KeyError.*; starting afresh"):
+    whole = saved.path.read_bytes()
+    with pytest.warns(UserWarning, match=r"does not work \(KeyError.*; rename bad-.* afresh"):
         record, _ = run(job, saved=outlets.checkpoint(job))
     assert record["status"] == "ok"
+    # Should the guess be wrong, nothing is lost but time.
+    assert aside(saved.path).read_bytes() == whole
     assert record["evaluations"] == fresh["evaluations"] == 20
     assert record["placement_hash"] == fresh["placement_hash"]
 
@@ -232,7 +238,15 @@ def test_the_log_of_a_search_that_starts_afresh_is_whole(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("plugin")
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError()])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        MemoryError(),
+        NativeCrash("the solver died with signal 9 (SIGKILL)"),
+        type("ResourceExhaustedError", (Exception,), {})("OOM when allocating a tensor"),
+    ],
+)
 def test_a_checkpoint_outlasts_what_its_host_could_not_do(tmp_path, monkeypatch, error):
     job = job_of(tmp_path, "mutation", "{ updates = 20 }")
     outlets = Outlets(tmp_path / "r", interval=0)
