@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -49,7 +50,8 @@ def execute(
     been started, and is stopped with the others. With 0 workers the jobs run in this process, where
     a crash is fatal and time limits do not hold. Closing the iterator, or an exception in the
     caller, stops the workers; so does the death of this process. Raises OSError when a record
-    cannot be written or no process be started.
+    cannot be written or no process be started: with processes, when the jobs that run by then have
+    ended and been yielded.
     """
     if workers == 0:
         for job in jobs:
@@ -60,10 +62,18 @@ def execute(
     waiting = deque(jobs)
     try:
         pool.start(min(workers, len(jobs)) - pool.idle)
-        while waiting or pool.running:
-            while waiting and pool.idle:
+        told = False
+        while True:
+            while waiting and pool.idle and pool.failed is None:
                 pool.assign(waiting.popleft())
+            if not pool.running:
+                break
+            if pool.failed is not None and not told:
+                warnings.warn(f"{pool.failed}: ending when the cells that run have", stacklevel=2)
+                told = True
             yield from pool.collect(tell)
+        if pool.failed is not None:
+            raise pool.failed
     finally:
         pool.stop()
 
@@ -75,6 +85,8 @@ class Pool:
         """Start nothing yet; each process will keep to ``share``."""
         self._given = outlets, share, lock
         self._workers: list[_Worker] = []
+        self.failed: OSError | None = None
+        """Why a job could not be begun, or its record not be written: none is to be begun then."""
 
     def start(self, count: int) -> None:
         """Start ``count`` more processes; OSError where the system refuses."""
@@ -102,24 +114,34 @@ class Pool:
         self._workers[0].open(job)
 
     def assign(self, job: Job) -> None:
-        """Give a job to an idle process, of which there must be one."""
-        next(worker for worker in self._workers if worker.job is None).assign(job)
+        """Give a job to an idle process, of which there must be one; see :attr:`failed`."""
+        worker = next(worker for worker in self._workers if worker.job is None)
+        try:
+            worker.assign(job)
+        except OSError as error:
+            worker.job = None
+            self.failed = self.failed or error
 
     def collect(
         self, tell: Tell | None = None, seconds: float = 3600.0
     ) -> Iterator[tuple[Job, Record]]:
         """Wait until something happens, so long at most, and yield the jobs that ended.
 
-        ``tell`` hears of the searches of the others.
+        ``tell`` hears of the searches of the others. One without a record is not yielded: see
+        :attr:`failed`.
         """
         busy = [worker for worker in self._workers if worker.job]
         deadline = min((worker.deadline for worker in busy), default=float("inf"))
         wait([w.pipe for w in busy], timeout=max(0.0, min(deadline - time.monotonic(), seconds)))
         for worker in busy:
-            job, record = worker.job, worker.outcome(tell)
-            if record is not None and job is not None:
-                worker.job = None
-                yield job, record
+            job, outcome = worker.job, worker.outcome(tell)
+            if outcome is None or job is None:
+                continue
+            worker.job = None
+            if isinstance(outcome, OSError):
+                self.failed = self.failed or outcome
+            else:
+                yield job, outcome
 
     def stop(self) -> None:
         """End the processes and whatever they started."""
@@ -176,31 +198,36 @@ class _Worker:
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(job)
 
-    def outcome(self, tell: Tell | None) -> Record | None:
-        """The record of the finished job, also where the process died or is out of time."""
+    def outcome(self, tell: Tell | None) -> Record | OSError | None:
+        """The record of the finished job, also where the process died or is out of time.
+
+        Or why it cannot be written.
+        """
         assert self.job is not None
         try:
-            record = self._answer(self.job, tell)
-            if record is not None or time.monotonic() < self.deadline:
-                return record
+            answer = self._answer(self.job, tell)
+            if answer is not None or time.monotonic() < self.deadline:
+                return answer
             status, reason = "timeout", f"no answer after {self.job.limit:g} seconds"
         except (EOFError, ConnectionResetError):
             self.process.join(10)
             code = self.process.exitcode
             status, reason = "error", f"the worker process {how_it_ended(code)}"
         self.stop()
-        record = self._written(self.job)
-        if record is None:
-            record = write_failure(self.job, self.outlets.results, status, reason, self.share)
+        record: Record | OSError | None
+        try:
+            record = self._written(self.job)
+            if record is None:
+                record = write_failure(self.job, self.outlets.results, status, reason, self.share)
+        except OSError as error:
+            record = error
         self._start()
         return record
 
-    def _answer(self, job: Job, tell: Tell | None) -> Record | None:
-        """The record that the worker has sent, if any; what its search tells goes to ``tell``."""
+    def _answer(self, job: Job, tell: Tell | None) -> Record | OSError | None:
+        """What the worker has sent at its end, if it has; what its search tells is for ``tell``."""
         while self.pipe.poll():
             answer: Answer = self.pipe.recv()
-            if isinstance(answer, OSError):
-                raise answer
             if not isinstance(answer, Progress):
                 return answer
             if tell is not None:

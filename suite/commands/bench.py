@@ -178,6 +178,7 @@ def _run(
         kept = [_finished(job, outlets, arguments.keep_code) for job in jobs]
     todo = [job for job, (record, _) in zip(jobs, kept, strict=True) if record is None]
     statuses = Counter(record["status"] for record, _ in kept if record is not None)
+    _check_can_be_written(todo, outlets)
     _say_plan(name, len(jobs), Counter(why for _, why in kept if why))
     check(todo)
     with Display(len(todo)) as display:
@@ -186,6 +187,15 @@ def _run(
             display.finished(job.cell.name, _line(job, record))
     _say_totals(name, statuses)
     return statuses
+
+
+def _check_can_be_written(jobs: list[Job], outlets: Outlets) -> None:
+    """Raise InputError for a record that cannot be written, before anything is computed for it."""
+    from suite.formats.atomic import check_can_be_made, file_to_write
+
+    for job in jobs:
+        for path in outlets.of_record(job):
+            check_can_be_made(file_to_write(path))
 
 
 def _finished(job: Job, outlets: Outlets, keep_code: bool) -> tuple[Record | None, str]:

@@ -51,6 +51,38 @@ def test_a_worker_that_cannot_be_started_leaves_none_of_the_others(tmp_path):
     assert active_children() == []
 
 
+def test_a_record_that_cannot_be_written_is_told_before_anything_runs(tmp_path):
+    grid, results = write(tmp_path / "g.toml", {"slow": 1, "gpu_only": 1}), tmp_path / "r"
+    taken = results / "g/k40/2gpu/tiny/gpu_only"
+    taken.parent.mkdir(parents=True)
+    taken.touch()
+    done = placebench("bench", grid, "--output", results, "--workers", 2)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"placebench: error: cannot make {taken}/seed0.")
+    assert done.stderr.count("\n") == 1
+    assert "to run" not in done.stdout
+    assert records(results) == {}
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize("taken", ["graphs", "k40/2gpu/tiny/gpu_only"])
+def test_a_record_that_cannot_be_written_leaves_the_cells_that_run_to_end(tmp_path, taken):
+    """Before its job is begun, or in the worker that has its answer; none is begun any more."""
+    lost, late = (job(seed, SMOKE_GRAPH) for seed in (0, 1))
+    other = Cell("other", "k40", 2, "tiny", "slow", 0)
+    slow = replace(lost, cell=other, placer="slow", parameters={"seconds": 2.0})
+    path = tmp_path / "r/g" / taken
+    path.parent.mkdir(parents=True)
+    path.touch()
+    ran = execute([slow, lost, late], Outlets(tmp_path / "r"), 2)
+    with pytest.warns(UserWarning, match=f"{path}.*: ending when the cells that run have"):
+        assert next(ran)[0] == slow
+    with pytest.raises(OSError, match=str(path)):
+        next(ran)
+    assert list(records(tmp_path / "r")) == ["slow/seed0"]
+    assert active_children() == []
+
+
 def test_a_process_that_dies_while_it_opens_a_backend_is_said(tmp_path):
     pool = Pool(Outlets(tmp_path), Share.of(1))
     pool.start(1)

@@ -110,6 +110,8 @@ class Node:
         while not done and (left := until - time.monotonic()) > 0:
             for job, record in self.pool.collect(self._hear, left):
                 done.append(self._done(job, record))
+            if self.pool.failed is not None:
+                raise self.pool.failed
         report = Report(tuple(done), self.progress, self._saved())
         self.progress = {}
         return report
