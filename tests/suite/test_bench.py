@@ -6,7 +6,15 @@ import signal
 from pathlib import Path
 
 import pytest
-from command_line import children, placebench, records, start, wait_until, write_grid
+from command_line import (
+    SMOKE_GRAPH,
+    children,
+    placebench,
+    records,
+    start,
+    wait_until,
+    write_grid,
+)
 
 from suite.bench.record import deterministic_part
 from suite.bench.run_cell import NOT_BOUNDED
@@ -16,6 +24,9 @@ from suite.bench.run_cell import NOT_BOUNDED
 def compiled(tmp_path_factory):
     """Compile the simulator before time limits count."""
     assert placebench("bench", "smoke", "--output", tmp_path_factory.mktemp("warm")).returncode == 0
+
+
+EXITS = "Exits.place fails: SystemExit: 0 (awkward.py:"
 
 
 def written(results):
@@ -73,14 +84,16 @@ def test_an_interrupt_is_tidy(tmp_path, number, code):
 
 
 def test_every_outcome_is_a_record_and_the_rest_goes_on(tmp_path):
-    placers = ["killed", "leaves", "raises", "declines", "nowhere", "empty", "hangs", "gpu_only"]
-    grid = write_grid(tmp_path / "g.toml", dict.fromkeys(placers, 1), timeout=20)
+    placers = ["killed", "leaves", "exits", "raises", "declines", "nowhere", "empty", "hangs"]
+    grid = write_grid(tmp_path / "g.toml", dict.fromkeys([*placers, "gpu_only"], 1), timeout=20)
     results = tmp_path / "results"
     run = placebench("bench", grid, "--output", results, "--workers", 2)
     assert run.returncode == 1
     outcome = {n.split("/")[0]: (r["status"], r["reason"]) for n, r in records(results).items()}
     words = "AttributeError: 'str' object has no attribute 'devices' (awkward.py:"
     assert outcome.pop("raises")[1].startswith(words)
+    exits, why = outcome.pop("exits")
+    assert (exits, why.startswith(EXITS)) == ("invalid", True)
     assert outcome == {
         "killed": ("error", "the worker process died of SIGSEGV"),
         "leaves": ("error", "the worker process ended with exit code 3"),
@@ -96,11 +109,22 @@ def test_every_outcome_is_a_record_and_the_rest_goes_on(tmp_path):
         "hangs": ("timeout", "no answer after 20 seconds"),
         "gpu_only": ("ok", ""),
     }
-    assert "g: 3 error, 2 invalid, 1 ok, 1 skipped, 1 timeout" in run.stdout
+    assert "g: 3 error, 3 invalid, 1 ok, 1 skipped, 1 timeout" in run.stdout
     assert not any(b"6543" in command(p) for p in Path("/proc").glob("[0-9]*/cmdline"))
 
     again = placebench("bench", grid, "--output", results, "--only", "raises")
     assert "1 to run (1 ended in an error or a time-out)" in again.stdout
+
+
+def test_a_placer_that_would_end_the_program_ends_its_cell_alone(tmp_path):
+    """Without processes for the cells, too, and in place; a script would take 0 for success."""
+    grid = write_grid(tmp_path / "g.toml", {"exits": 1, "gpu_only": 1})
+    run = placebench("bench", grid, "--output", tmp_path / "r", "--workers", 0)
+    assert "g: 1 invalid, 1 ok" in run.stdout
+    asked = ["--graph", SMOKE_GRAPH, "--machine", "k40", "--gpus", 2, "--placer", "exits"]
+    run = placebench("place", *asked)
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"placebench: error: {EXITS}")
 
 
 def command(path):
