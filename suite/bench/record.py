@@ -27,7 +27,8 @@ RECORDS = "*/*/*gpu/*/*/seed*.json"
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("backend", "semantics", "fingerprint"), str),
     **dict.fromkeys(("budget", "parameters", "planner", "graph", "under_semantics"), dict),
-    "step_times": list,
+    **dict.fromkeys(("simulated", "judge", "measure_top"), dict),
+    **dict.fromkeys(("step_times", "history"), list),
 }
 """Of what kind fields are, where one of another kind would stop who reads it."""
 _WORDS: dict[type, str] = {str: "text", dict: "an object", list: "a list"}

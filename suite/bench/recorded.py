@@ -13,7 +13,7 @@ from suite.bench.record import Record, read_record, records_below
 from suite.core.errors import InputError
 from suite.core.problem import Problem
 from suite.formats.measured_costs import machine_of_records
-from suite.search.registry import placer_class
+from suite.search.registry import failure, placer_class
 from suite.simulator.judges import own_semantics
 
 Outcome = Callable[[Record, Path], str]
@@ -37,6 +37,9 @@ def each_record(
             yield path, str(error)
         except KeyError as error:
             yield path, f"the record has no {error}; delete it and run again"
+        except (TypeError, AttributeError, ValueError, IndexError) as error:
+            # Somewhere within it: what has a field of another kind is not read at all.
+            yield path, f"the record is not usable ({failure(error)}); delete it and run again"
 
 
 def has_placement(record: Record) -> bool:

@@ -98,6 +98,22 @@ def test_a_changed_graph_and_a_damaged_record_are_left_and_told(results, capsys)
     assert json.loads(first.read_text())["lower_bound"] == 1.0
 
 
+@pytest.mark.parametrize("odd", [{"simulated": 5}, {"evaluations": None, "history": [5]}])
+def test_an_odd_record_is_told_and_those_behind_it_are_looked_at(results, capsys, odd):
+    first, *others = sorted(results.rglob("seed*.json"))
+    for path in first, *others:
+        edit(path, code=None)
+    edit(first, **odd)
+    for command in (["verify"], ["rescore"], ["rebound"], ["verify", "--replay", "9"]):
+        code = main([command[0], str(results), *command[1:]])
+        told = [line for line in capsys.readouterr().out.splitlines() if str(first) in line]
+        assert code == len(told) <= 1
+        assert all(line.endswith("; delete it and run again") for line in told)
+    # The last of them looks at all of a record.
+    assert len(told) == 1
+    assert all(json.loads(path.read_text())["code"] for path in others)
+
+
 def test_without_records_it_says_so(tmp_path, capsys):
     assert main(["rebound", str(tmp_path)]) == 2
     assert "run bench first" in capsys.readouterr().err

@@ -67,6 +67,7 @@ def test_a_failed_rerun_leaves_no_placement_of_an_earlier_one(tmp_path):
         *[("step_times", value) for value in ("[NaN]", "[true]", "5")],
         *[("code", value) for value in ("5", '"x"', "{}", '{"digest": 5}')],
         *[("budget", "5"), ("planner", "5"), ("parameters", "null"), ("under_semantics", "null")],
+        *[("simulated", "5"), ("judge", "[]"), ("measure_top", "5"), ("history", "{}")],
         ("fingerprint", "[]"),
     ],
 )
