@@ -45,7 +45,8 @@ class Placement:
         for op in graph.op_names:
             if op not in names:
                 raise InputError(f"the placement has no device for operation {op!r}; add it")
-        for op in names.keys() - set(graph.op_names):
+        known = set(graph.op_names)
+        for op in (op for op in names if op not in known):
             raise InputError(f"the placement names operation {op!r}, which {graph.name} has not")
         index = {name: machine.index(name) for name in sorted(set(names.values()))}
         return cls.of(problem, np.array([index[names[op]] for op in graph.op_names], np.int32))

@@ -40,11 +40,11 @@ def names_here(used: Iterable[str], given: Mapping[str, str] | None = None) -> d
     CPU. A name without a job is one of this process. InputError for what is not there.
     """
 
-    given = given or {}
-    for name in given.keys() - set(used):
+    given, used = given or {}, set(used)
+    for name in (name for name in given if name not in used):
         raise InputError(f"the placement has no device {name!r}; check the names given for devices")
     there = _present()
-    return {name: _found(name, given.get(name, name), there) for name in sorted(set(used))}
+    return {name: _found(name, given.get(name, name), there) for name in sorted(used)}
 
 
 def _present() -> list[tf.DeviceSpec]:

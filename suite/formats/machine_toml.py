@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -90,7 +90,7 @@ def machine_from_table(table: Mapping[str, object], where: str = "machine") -> M
     """Build a machine from a parsed TOML table; InputError says which entry is wrong."""
     known = {"name", "source", "origin", "device", "link", "efficiency", "op_times", "dispatch"}
     known |= {"semantics", "backend", "one_process"}
-    for key in table.keys() - known:
+    for key in _unknown(table, known):
         raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}")
     _origin(table, where)
     _check_texts(table, ("name", "source", "op_times", "dispatch", "semantics", "backend"), where)
@@ -199,7 +199,7 @@ def each_device(table: Mapping[str, object], where: str) -> list[Mapping[str, ob
 
 def _device(table: Mapping[str, object], where: str) -> Device:
     known = {f.name for f in fields(Device)} | {SPREAD}
-    for key in table.keys() - known:
+    for key in _unknown(table, known):
         words = ", ".join(sorted({*known, "count"}))
         here = f"{where}: device {table.get('name', '?')}"
         raise InputError(f"{here} has no {key!r}; known: {words}")
@@ -231,7 +231,7 @@ def _link(table: Mapping[str, object], where: str) -> Link:
     optional = {"send_overhead", "receive_overhead", "copy_bandwidth", "gap", "scheduling_latency"}
     known = {"from", "to", "bandwidth", "latency", "channel", "name", SPREAD} | optional
     here = f"{where}: link {table.get('from', 'any')} -> {table.get('to', 'any')}"
-    for key in table.keys() - known:
+    for key in _unknown(table, known):
         words = ", ".join(sorted(known))
         raise InputError(f"{here} has no {key!r}; known: {words}")
     channel = table.get("channel", "pair")
@@ -273,6 +273,11 @@ def _check_ends(devices: Sequence[Device], links: Sequence[Link], where: str) ->
                 )
 
 
+def _unknown(table: Mapping[str, object], known: Set[str]) -> list[str]:
+    """Keys of a table that are none of these, in the file's order: the first is to be named."""
+    return [key for key in table if key not in known]
+
+
 def _end(table: Mapping[str, object], key: str) -> str | None:
     return None if table.get(key) is None else str(table[key])
 
@@ -297,7 +302,7 @@ def _efficiencies(
                 )
             pair = value if isinstance(value, dict) else {"compute": value, "memory": value}
             here = f"{where}: efficiency.{kind}.{name}"
-            for key in pair.keys() - {"compute", "memory"}:
+            for key in _unknown(pair, {"compute", "memory"}):
                 raise InputError(f"{here} has a key {key!r}; it has compute and memory")
             result[kind][name] = (_share(pair, "compute", here), _share(pair, "memory", here))
     return result

@@ -10,6 +10,7 @@ from six_ops import six_ops
 from suite.core.errors import InputError
 from suite.execution.apply import _check_kernels
 from suite.execution.child import Child, Setup, await_all
+from suite.execution.devices import names_here
 from suite.execution.network import private_network
 
 TOLERANCE = 1e-5
@@ -188,6 +189,13 @@ def test_what_cannot_be_is_refused_with_its_name(local, name, words):
 
 def test_what_is_refused_moves_nothing(local):
     assert local["refused"]["stayed"].endswith("CPU:0")
+
+
+def test_of_several_devices_that_no_operation_has_the_first_is_named():
+    """Whatever the order in which this run of Python keeps a set."""
+    given = dict.fromkeys(reversed("abcdefghijklmnopqrstuvwxyz"), "cpu:0")
+    with pytest.raises(InputError, match="the placement has no device 'z'"):
+        names_here(["cpu:0"], given)
 
 
 def test_a_device_may_stand_for_another(local):

@@ -315,6 +315,20 @@ def test_a_bad_machine_is_refused(changes, message):
         machine_from_table(table(**changes))
 
 
+@pytest.mark.parametrize("part", ["machine", "device", "link", "efficiency"])
+def test_of_several_unknown_keys_the_first_of_the_file_is_named(part):
+    """Whatever the order in which this run of Python keeps a set."""
+    odd = dict.fromkeys(reversed("abcdefghijklmnopqrstuvwxyz"), 1)
+    bad = {
+        "machine": odd,
+        "device": {"device": [{"name": "a", "kind": "cpu", **DEVICE, **odd}]},
+        "link": {"link": [{"bandwidth": 1, "latency": 0, **odd}]},
+        "efficiency": {"efficiency": {"gpu": {"matmul": odd}}},
+    }
+    with pytest.raises(InputError, match="'z'"):
+        machine_from_table(table(**bad[part]))
+
+
 def test_an_unknown_machine_lists_the_known_ones():
     with pytest.raises(InputError, match=r"known: .*k40"):
         load_machine("k41")

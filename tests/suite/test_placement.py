@@ -120,6 +120,14 @@ def test_invalid_names_are_refused(problem, names, message):
         Placement.of_names(problem, names)
 
 
+def test_of_several_unknown_operations_the_first_of_the_file_is_named(problem):
+    """Whatever the order in which this run of Python keeps a set."""
+    names = {"a": "gpu:0", "b": "gpu:0", "c": "cpu:0"}
+    others = dict.fromkeys(reversed("defghijklmnopqrstuvwxyz"), "cpu:0")
+    with pytest.raises(InputError, match="names operation 'z'"):
+        Placement.of_names(problem, names | others)
+
+
 def judge(devices):
     """Step time = number of operations on gpu:1; too much for the memory when all three fit."""
     on = (devices == 2).sum(axis=1)
