@@ -31,7 +31,7 @@ from suite.core.problem import Problem
 from suite.core.scores import Judge
 from suite.execution.real_judge import RealJudge
 from suite.formats.policy_file import PolicyFile
-from suite.search.checkpoint import Checkpoint
+from suite.search.checkpoint import Checkpoint, Memory
 from suite.search.placer import Placer, Search
 from suite.search.progress_log import Journal
 from suite.search.registry import failure, make_placer, parameters_of
@@ -179,14 +179,16 @@ def search_of(
     seed, judge = job.cell.derived_seed(job.base_seed), _judge(job, problem)
     limits = job.max_evaluations, job.max_seconds
     top = job.measure_top
+    memories: list[Memory] = [judge] if isinstance(judge, RealJudge) else []
     if top is not None:
         # Loads scipy's optimization, which no other cell needs.
         from suite.search.best_answers import BestAnswers, Remembering
 
         best = BestAnswers(problem.machine, top.count, top.apart)
         judge = Remembering(judge, best)
-        if saved is not None:
-            saved.memory = best
+        memories.append(best)
+    if saved is not None:
+        saved.memories = memories
     return Search(problem, judge, seed, *limits, journal or Journal(), saved)
 
 

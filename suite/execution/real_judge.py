@@ -8,6 +8,7 @@ for an evaluation where a simulation takes milliseconds.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter, defaultdict
@@ -21,6 +22,7 @@ from suite.core.errors import InputError
 from suite.core.scores import Scores
 from suite.execution.contest import TIMING
 from suite.execution.measurement import Backend, Step, Timing
+from suite.search.checkpoint import Arrays
 from suite.simulator.judges import AnySimulator
 
 FAILING = 10.0
@@ -79,6 +81,25 @@ class RealJudge:
         if not known["ok"] and runs - known["oom"] >= PATIENCE:
             raise InputError(f"none of the first {runs} placements runs here: {result.reason}")
         return None
+
+    def arrays(self) -> Arrays:
+        """All runs so far, for the search's checkpoint: one JSON text."""
+        with self._lock:
+            told = {
+                "seconds": self._seconds,
+                "statuses": self._statuses,
+                "reasons": self._reasons,
+                "times": self._times,
+            }
+            return {"real_runs": np.array(json.dumps(told))}
+
+    def take(self, arrays: Arrays) -> None:
+        """Go on from what :meth:`arrays` gave: a search that was stopped counts all its runs."""
+        told = json.loads(str(arrays["real_runs"]))
+        with self._lock:
+            self._seconds, self._reasons = told["seconds"], told["reasons"]
+            self._statuses = Counter(told["statuses"])
+            self._times = defaultdict(list, told["times"])
 
     def as_record(self) -> dict[str, Any]:
         """All runs so far: how many, their seconds, start-up included, and how they ended.

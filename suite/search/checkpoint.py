@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -32,11 +32,11 @@ class Memory(Protocol):
     """What is kept beside a search and goes on with it."""
 
     def arrays(self) -> Arrays:
-        """All of it."""
+        """All of it, by names that nothing else beside that search uses."""
         ...
 
     def take(self, arrays: Arrays) -> None:
-        """Be what :meth:`arrays` gave."""
+        """Be what :meth:`arrays` gave; there may be others among them."""
         ...
 
 
@@ -49,7 +49,7 @@ class Checkpoint:
     """Fingerprint and code of the job; a checkpoint of another one is not taken up."""
     interval: float = INTERVAL
     """Seconds from one save to the next; 0: always."""
-    memory: Memory | None = None
+    memories: Sequence[Memory] = ()
     """What is saved and restored with the search, of which neither it nor its placer know."""
 
     def __post_init__(self) -> None:
@@ -74,8 +74,8 @@ class Checkpoint:
                     f"a checkpoint's {name!r} holds Python objects; give numbers or text"
                 )
         head = json.dumps({"identity": self.identity, **own})
-        beside = {} if self.memory is None else self.memory.arrays()
-        kept = {f"{_BESIDE}{name}": array for name, array in beside.items()}
+        beside = [item for memory in self.memories for item in memory.arrays().items()]
+        kept = {f"{_BESIDE}{name}": array for name, array in beside}
         content: dict[str, Any] = {_OWN: np.array(head), **kept, **arrays}
         with atomic(self.path) as temporary, temporary.open("wb") as file:
             np.savez(file, **content)
@@ -103,8 +103,8 @@ class Checkpoint:
             return None
         beside = [name for name in arrays if name.startswith(_BESIDE)]
         kept = {name.removeprefix(_BESIDE): arrays.pop(name) for name in beside}
-        if self.memory is not None:
-            self.memory.take(kept)
+        for memory in self.memories:
+            memory.take(kept)
         self.taken_up = True
         return own, arrays
 

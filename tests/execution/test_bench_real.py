@@ -8,6 +8,11 @@ from statistics import median
 import pytest
 from small_grid import FEW, MACHINE, bench, prepare, run
 
+from suite.bench.cell_files import Outlets
+from suite.bench.grid import load_grid, run_for_real
+from suite.bench.run_cell import run as run_cell
+from suite.execution.backends import close_backend
+
 
 @pytest.fixture
 def folder(ran_for_real, tmp_path):
@@ -143,6 +148,25 @@ def test_a_learner_whose_answer_ran_out_of_time_need_not_learn_again(tmp_path):
     assert not (folder / "seed0.checkpoint.npz").exists()
     # Not a step was made anew, whose seconds would be others.
     assert (folder / "seed0.csv").read_bytes() == before
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_record_counts_the_real_runs_before_its_search_was_stopped(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path / "cache"))
+    prepare(tmp_path, {})
+    grid = tmp_path / "mine.toml"
+    learner = '[[placer]]\nname = "mutation"\nparameters = { updates = 3 }\n'
+    grid.write_text(grid.read_text() + learner + 'judge = { score = "real" }\n')
+    (job,) = run_for_real(load_grid(str(grid)), "session", None).jobs
+    outlets = Outlets(tmp_path / "r", interval=0)
+    try:
+        # The second goes on from the end of the first.
+        whole, again = (run_cell(job, saved=outlets.checkpoint(job))[0] for _ in range(2))
+    finally:
+        close_backend()
+    assert whole["status"] == again["status"] == "ok"
+    assert whole["real_runs"]["runs"] == again["evaluations"] == 3
+    assert again["real_runs"] == whole["real_runs"]
 
 
 def test_a_host_need_not_be_the_machine_of_what_has_run(folder):

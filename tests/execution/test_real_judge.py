@@ -13,6 +13,8 @@ from suite.bench.gathering_search import GatheringSearch
 from suite.core.errors import InputError
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.real_judge import FAILING, PATIENCE, RealJudge
+from suite.search.best_answers import BestAnswers, Remembering
+from suite.search.checkpoint import Checkpoint
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 
@@ -140,6 +142,30 @@ def test_a_host_on_which_nothing_runs_ends_the_search():
     assert len(host.calls) == 2 * PATIENCE
     all_too_large, _ = judge_on(*["oom"] * 4)
     assert all_too_large(many).oom.all()
+
+
+def test_what_has_run_before_a_search_was_stopped_is_known_when_it_goes_on(tmp_path):
+    """Its best answers are kept in the same checkpoint."""
+
+    def begun(judge):
+        best = BestAnswers(PROBLEM.machine, 2)
+        saved = Checkpoint(tmp_path / "c.npz", "this", 0.0, [judge, best])
+        return Search(PROBLEM, Remembering(judge, best), saved=saved), best
+
+    before, _ = judge_on(2.0, "oom", 3.0, "error")
+    search, found = begun(before)
+    search.evaluate(PLACEMENTS)
+    search.checkpoint(dict)
+    again, host = judge_on(*["timeout"] * 4)
+    search, best = begun(again)
+    search.restore()
+    assert again.as_record() == before.as_record()
+    assert again.as_record()["statuses"] == {"error": 1, "ok": 2, "oom": 1}
+    assert again.measured(PLACEMENTS[2]) == 3.0
+    assert best.times == found.times == [2.0, 3.0]
+    # This host runs placements, as is known: that these do not is no fault of it.
+    search.evaluate(np.repeat(PLACEMENTS, PATIENCE, axis=0))
+    assert len(host.calls) == 4 * PATIENCE
 
 
 def test_place_may_be_judged_by_real_runs(tmp_path):

@@ -140,7 +140,7 @@ class Killed(Exception):
 def test_a_search_that_goes_on_from_a_checkpoint_knows_what_it_had_found(tmp_path):
     def run(calls, path):
         best = BestAnswers(PROBLEM.machine, 9)
-        saved = Checkpoint(path, "this", 0.0, best)
+        saved = Checkpoint(path, "this", 0.0, [best])
         judge = Remembering(SIMULATOR, best)
 
         def mortal(devices):
