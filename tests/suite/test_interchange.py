@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs, placed
 
+from suite.cli import main
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.placement import Placement
@@ -104,6 +105,45 @@ def test_an_npz_that_is_damaged_or_of_another_format_is_refused(tmp_path):
         read_graph(path)
     path.write_bytes(whole[:-100])
     with pytest.raises(InputError, match=r"g\.npz is damaged or not a placebench-opgraph-1 file"):
+        read_graph(path)
+
+
+def test_what_an_npz_says_of_its_graph_can_be_printed_or_is_refused(tmp_path, capsys):
+    path = tmp_path / "g.npz"
+    write_graph(graph_from_json(TWO_OPS), path)
+    with np.load(path) as data:
+        arrays = dict(data)
+    header = json.loads(bytes(arrays["header"]))
+    for change, words in [
+        ({"name": 5}, "the header: name is 5; give text"),
+        ({"name": None}, "the header: name is None; give text"),
+        ({"metadata": []}, "the header: metadata is []; give an object"),
+        ({"metadata": {"parameters": "x"}}, "parameters is 'x'; give a whole number"),
+        ({"metadata": {"ops_unpruned": "x"}}, "ops_unpruned is 'x'; give a whole number"),
+        ({"metadata": {"paper_ops": 1.5}}, "paper_ops is 1.5; give a whole number"),
+        ({"metadata": {"choices": 5}}, "choices is 5; give a list"),
+        ({"metadata": {"choices": [5]}}, "choices must be a list of texts"),
+    ]:
+        text = np.frombuffer(json.dumps(header | change).encode(), np.uint8)
+        np.savez(path, **arrays | {"header": text})
+        for command in (["graph"], ["simulate", "--machine", "k40", "--placer", "cpu_only"]):
+            assert main([*command, str(path)]) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert str(path) in line
+            assert words in line
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("tensor_bytes", "float64"), ("producer", "int64"), ("seconds/cpu", "<U3")]
+)
+def test_an_npz_with_numbers_of_another_type_is_refused(tmp_path, name, dtype):
+    """They would be cut to fit, and the graph be another one than was written."""
+    path = tmp_path / "g.npz"
+    write_graph(graph_from_json(TWO_OPS), path)
+    with np.load(path) as data:
+        arrays = dict(data)
+    np.savez(path, **arrays | {name: arrays[name].astype(dtype)})
+    with pytest.raises(InputError, match=rf"g\.npz .* {name} is {dtype}; give (float|int)\d+"):
         read_graph(path)
 
 
