@@ -85,26 +85,31 @@ def _a_cycle(names: Sequence[str], offsets: Ints, successors: Ints, left: Bools)
     return [*shown, cycle[0]]
 
 
-def _check_names(names: Sequence[str]) -> None:
-    """Refuse names that a file with a name a line could not hold."""
+def _check_lines(texts: Sequence[str], what: str) -> None:
+    """Refuse names or types, whichever ``what`` says, that a file with one a line cannot hold."""
     try:
-        lines = "\n".join(names).encode().decode().splitlines()
+        lines = "\n".join(texts).encode().decode().splitlines()
     except UnicodeEncodeError as error:
-        raise InputError(f"the name of an operation is no text: {error}") from None
-    if lines != list(names) or "" in names:
-        odd = next(name for name in names if name.splitlines() != [name])
-        raise InputError(f"an operation is called {odd!r}; give names of one line")
+        raise InputError(f"the {what} of an operation is no text: {error}") from None
+    if lines != list(texts) or "" in texts:
+        odd = next(text for text in texts if text.splitlines() != [text])
+        raise InputError(f"the {what} of an operation is {odd!r}; give one line of text")
 
 
 def check_graph(graph: OpGraph) -> None:
     """Refuse arrays of wrong shapes or lengths, sizes below 0, and edges that lead nowhere.
 
-    Names must be such that files can hold them, and all sizes together such that sums are exact.
+    Names, types and kinds of devices must be such that files can hold them, and all sizes together
+    such that sums are exact.
     """
     n, m = graph.n_ops, graph.n_tensors
     if len(set(graph.op_names)) < n:
         _refuse_twice(graph.op_names)
-    _check_names(graph.op_names)
+    _check_lines(graph.op_names, "name")
+    _check_lines(sorted(set(graph.op_types)), "type")  # of a million operations there are few
+    for kind in graph.seconds:
+        if not kind.isprintable():
+            raise InputError(f"{graph.name}: there are seconds on {kind!r}; give a kind of device")
     for name in ARRAYS:
         rank, shape = 1 + (name == "shapes"), getattr(graph, name).shape
         if len(shape) != rank:

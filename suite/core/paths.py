@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from suite.core.errors import InputError
@@ -23,7 +24,7 @@ def published_folder() -> Path:
 
 def check_folder_name(name: object, what: str) -> None:
     """Raise InputError, which begins with ``what``, unless a folder of results can be named so."""
-    if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
+    if not isinstance(name, str) or not re.fullmatch(r"[^/.][^/]*", name) or not name.isprintable():
         raise InputError(f"{what} {name!r} cannot name a folder; use letters and digits")
 
 

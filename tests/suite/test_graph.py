@@ -109,9 +109,16 @@ def test_networkx_and_back():
         ({"alias_of": [-1, 0, -1, 99]}, "tensor 99"),
         ({"persistent_bytes": [2**52, 2**52, 1, 0]}, "holds 9.01e.15 bytes in all; check units"),
         ({"tensor_bytes": [2**62, 2**62, 0, 0]}, "holds 9.22e.18 bytes in all; check units"),
-        ({"op_names": ["a", "b\nc", "c", "d"]}, r"is called 'b\\nc'; give names of one line"),
-        ({"op_names": ["a", "", "c", "d"]}, "is called ''; give names of one line"),
+        ({"op_names": ["a", "b\nc", "c", "d"]}, r"an operation is 'b\\nc'; give one line of text"),
+        ({"op_names": ["a", "", "c", "d"]}, "the name of an operation is ''; give one line"),
         ({"op_names": ["a", "\ud800", "c", "d"]}, "the name of an operation is no text"),
+        ({"op_types": ["A", "\ud800", "C", "D"]}, "the type of an operation is no text"),
+        (
+            {"op_types": ["A", "B\nC", "C", "D"]},
+            "the type of an operation is 'B.nC'; give one line",
+        ),
+        ({"seconds": {"\ud800": [1, 1, 1, 1]}}, "there are seconds on '.ud800'; give a kind of"),
+        ({"seconds": {"a\0b": [1, 1, 1, 1]}}, "there are seconds on 'a.x00b'; give a kind of"),
     ],
 )
 def test_a_bad_graph_is_refused_by_name(changes, message):

@@ -97,6 +97,14 @@ GRID = 'machine = "k40"\nseed = 1\n[[task]]\nname = "nmt_2"\ngpus = 2\n[[placer]
         ("gpus = 2", "gpus = -2", "nmt_2 wants -2 GPUs; give 0 or more"),
         *(
             (
+                'name = "nmt_2"',
+                f'name = "{name}"\ngraph = "g.json"',
+                f"task 0: '{told}' cannot name a folder; use letters and digits",
+            )
+            for name, told in ((r"a\u0000b", r"a\x00b"), (r"a\nb", r"a\nb"), ("a/b", "a/b"))
+        ),
+        *(
+            (
                 "[[task]]",
                 f"[budget]\n{key} = {value}\n[[task]]",
                 f"budget: {key} is {told}; give 2073600 (24 days) at most, or leave it out",
