@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from suite.core.errors import InputError
-from suite.formats.schema import Fields, check_fields
+from suite.formats.schema import Fields, check_fields, shown
+from suite.formats.toml_file import read_toml
 
 _FILE: Fields = {"client": (str,), "server": (list,)}
 _SERVER: Fields = {"address": (str,), "cores": (list,), "start": (bool,)}
@@ -53,11 +53,9 @@ class ClusterPlan:
 def read_cluster(path: Path) -> ClusterPlan:
     """Read a cluster file (docs/execution.md); InputError says what is wrong with it."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
     try:
         check_fields(table, _FILE, ("client", "server"), "the cluster")
         servers = tuple(_server(entry, i) for i, entry in enumerate(table["server"]))
@@ -71,15 +69,17 @@ def _server(entry: _ServerTable, number: int) -> ServerPlace:
     check_fields(entry, _SERVER, ("address",), where)
     cores = entry.get("cores", [])
     if any(not isinstance(core, int) or core < 0 for core in cores):
-        raise InputError(f"{where}: cores is {cores}; give whole numbers >= 0")
+        raise InputError(f"{where}: cores is {shown(cores)}; give whole numbers >= 0")
     address = _address(entry["address"], where)
     return ServerPlace(address, tuple(cores), entry.get("start", _loopback(address)))
 
 
 def _address(text: str, where: str) -> str:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise InputError(f"{where}: {text!r} is no address; write host:port")
+    host, _, port = text.rpartition(":")
+    # int() reads no text of thousands of digits.
+    number = int(port) if port.isdecimal() and len(port) <= 5 else 0
+    if not host or not 0 < number < 65536:
+        raise InputError(f"{where}: {shown(text)} is no address; write host:port")
     return text
 
 

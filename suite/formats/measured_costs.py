@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suite.core.arrays import Floats
 from suite.core.errors import InputError
@@ -41,6 +42,9 @@ def with_op_times(graph: OpGraph, machine: Machine, task: str) -> OpGraph:
     path, fingerprint, seconds, _ = found
     if fingerprint != graph.fingerprint:
         raise InputError(f"{path} is of another capture of {task}; profile it again")
+    for kind, values in seconds.items():
+        if len(values) != graph.n_ops:
+            raise _damaged(path, task, f"{len(values)} times on {kind}, not {graph.n_ops}")
     return replace(graph, seconds=seconds)
 
 
@@ -89,9 +93,25 @@ def _read(
         with np.load(path, allow_pickle=False) as data:
             parts = {name: data[name] for name in data.files}
             fingerprint = str(parts.pop("fingerprint"))
+        _check(parts)
     except Exception as error:  # one changed byte of a zip raises any of a dozen kinds
-        raise InputError(f"{path} is damaged ({error}); profile {task} again") from None
+        raise _damaged(path, task, error) from None
     return path, fingerprint, _kinds(parts, "seconds/"), _kinds(parts, "spread/")
+
+
+def _check(parts: Mapping[str, NDArray[Any]]) -> None:
+    """Raise ValueError for what are no times of the same operations, nor shares from 0 to 1."""
+    shapes = {values.shape for values in parts.values()}
+    for name, values in parts.items():
+        if values.dtype != np.float64 or values.ndim != 1 or len(shapes) > 1:
+            raise ValueError(f"{name} is {values.dtype}{list(values.shape)}")
+        most = 1.0 if name.startswith("spread/") else np.finfo(np.float64).max
+        for value in values[(values < 0) | (values > most)][:1]:
+            raise ValueError(f"{name} has {value}")
+
+
+def _damaged(path: Path, task: str, why: object) -> InputError:
+    return InputError(f"{path} is damaged ({why}); profile {task} again")
 
 
 @cache

@@ -51,6 +51,11 @@ def test_servers_started_elsewhere_are_used(tmp_path):
         ('client = "a:1"\n[[server]]\naddress = "b:0"', "server 0: 'b:0' is no address"),
         ('client = "a:1"\n[[server]]\naddress = "b:1"\ncores = [-1]', "whole numbers >= 0"),
         ("client = ", "not valid TOML"),
+        (
+            f'client = "a:{"9" * 5000}"\nserver = []',
+            "client: 'a:9+... is no address; write",
+        ),
+        (f'client = "a:1"\n[[server]]\ncores = [{"9" * 5000}]', "a number in it is too long"),
     ],
 )
 def test_mistakes_are_said(tmp_path, text, words):
@@ -58,6 +63,12 @@ def test_mistakes_are_said(tmp_path, text, words):
     path.write_text(text)
     with pytest.raises(InputError, match=words):
         read_cluster(path)
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_the_file(tmp_path):
+    """As editors on Windows write it."""
+    (tmp_path / "cluster.toml").write_text('\ufeffclient = "a:1"\nserver = []\n')
+    assert read_cluster(tmp_path / "cluster.toml").client == "a:1"
 
 
 def test_remote_servers_are_not_started_here(tmp_path):

@@ -116,6 +116,28 @@ def test_measured_times_are_those_of_their_own_graph(profile):
         with_op_times(TWO, machine, "known")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "spread", "words"),
+    [
+        (["a", "b"], [0.1, 0.1], r"seconds/cpu is <U1\[2\]"),
+        ([1, 2], [0.1, 0.1], r"seconds/cpu is int64\[2\]"),
+        ([1.0, -2.0], [0.1, 0.1], r"seconds/cpu has -2\.0"),
+        ([1.0, np.inf], [0.1, 0.1], "seconds/cpu has inf"),
+        ([1.0, 2.0], [0.1, np.inf], "spread/cpu has inf"),
+        ([1.0, 2.0], [0.1, 1.5], r"spread/cpu has 1\.5"),
+        ([1.0, 2.0], [-0.5, 0.1], r"spread/cpu has -0\.5"),
+        ([1.0, 2.0], [0.1], r"seconds/cpu is float64\[2\]"),
+        ([1.0, 2.0, 3.0], [0.1, 0.1, 0.1], "3 times on cpu, not 2"),
+    ],
+)
+def test_measured_times_that_are_none_are_refused_with_their_file(profile, seconds, spread, words):
+    seconds, spread = {"cpu": np.array(seconds)}, {"cpu": np.array(spread)}
+    write_op_times(TWO, seconds, profile.parent / "mine-ops", "known", spread)
+    said = rf"mine-ops/known\.npz is damaged \(.*{words}\); profile known again"
+    with pytest.raises(InputError, match=said):
+        with_op_times(TWO, load_machine(profile), "known")
+
+
 def test_a_grid_takes_the_times_of_a_graph_that_is_a_file(profile, tmp_path, monkeypatch, capsys):
     """As place does; and its record is simulated with them wherever it is looked at again."""
     monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path))
