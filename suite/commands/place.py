@@ -7,7 +7,6 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ from suite.commands._common import (
     problem_of,
 )
 from suite.commands._display import add_tensorboard
-from suite.commands._kept import Keeper
+from suite.commands._kept import Keeper, Write
 from suite.commands._placer import add_placer_arguments
 from suite.commands._policy import add_policy, placer_with_policy, policy_json, policy_text
 from suite.commands._ray import add_ray, check_ray
@@ -108,8 +107,7 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     semantics = own_semantics(problem.machine)
     simulator = make_simulator(problem, semantics)
     name, found, failure = arguments.placer, None, ""
-    files = list(filter(None, (arguments.output, arguments.trace)))
-    keeper = Keeper(name, partial(_write, arguments, problem), files)
+    keeper = Keeper(name, _writes(arguments, problem))
     with keeper.telling():
         try:
             found = find(arguments, loaded, problem, simulator, placer, *asked, keeper)
@@ -132,6 +130,9 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     bound = bound_under(problem, semantics)
     score = judge_json(found.judge, chosen.placement.devices) if found else None
     measured = found.measured if found else None
+    # Before anything is printed, which may fail on a full disk as well.
+    files = keeper.settle()
+    code = 2 if keeper.troubles else 0
     if arguments.json:
         told = trials_json(loaded, problem, trials, bound)
         told |= {"fastest": None if best is None else best.placer}
@@ -139,7 +140,7 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
         told |= {} if policy is None else {"policy": policy}
         told |= {} if measured is None else {"measured_top": measured.as_record()}
         print(json.dumps(told, indent=1))
-        return 0
+        return code
     how = _how(arguments, problem, trials) if unnamed else None
     if policy is not None:
         how = policy_text(policy)
@@ -150,22 +151,26 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
         print(measured_text(measured, lambda devices: simulator.run(devices).step_time))
     for path in files:
         print(f"wrote {path}")
-    return 0
+    return code
 
 
-def _write(arguments: argparse.Namespace, problem: Problem, answer: Answer) -> None:
-    """Write the files that are asked for."""
+def _writes(arguments: argparse.Namespace, problem: Problem) -> dict[Path, Write]:
+    """The files that are asked for, and how each is written."""
     from suite.formats.interchange import write_placement
     from suite.formats.json_file import write_json
     from suite.simulator.judges import own_semantics
     from suite.simulator.timeline import timeline
 
-    if arguments.output:
-        write_placement(answer.placement, problem, arguments.output)
-    if arguments.trace:
+    def output(answer: Answer, path: Path) -> None:
+        write_placement(answer.placement, problem, path)
+
+    def trace(answer: Answer, path: Path) -> None:
         semantics = own_semantics(problem.machine)
         line = timeline(problem, answer.placement.devices, semantics=semantics)
-        write_json(line.to_chrome(), arguments.trace)
+        write_json(line.to_chrome(), path)
+
+    asked = ((arguments.output, output), (arguments.trace, trace))
+    return {path: write for path, write in asked if path is not None}
 
 
 def _tell_unused(placer: str, given: Sequence[str], answer: Answer) -> None:

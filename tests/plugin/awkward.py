@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -112,6 +113,19 @@ class Slow:
         time.sleep(self.seconds)
         classes = [search.rng.choice(np.flatnonzero(row)) for row in problem.allowed]
         return Placement.of_classes(problem, np.array(classes))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Answers, once it has made a file where a folder was to be."""
+
+    path: str = ""
+    """Of that file."""
+
+    def place(self, problem, search):
+        """Return a random placement."""
+        Path(self.path).touch()
+        return Slow(0).place(problem, search)
 
 
 @dataclass(frozen=True)

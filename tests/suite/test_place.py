@@ -2,6 +2,7 @@
 
 import json
 import re
+import tempfile
 
 import pytest
 from command_line import SMOKE_GRAPH, placebench
@@ -11,6 +12,7 @@ from users_models import placed
 from suite.bench import compare
 from suite.bench.first_use import compile_first
 from suite.cli import main
+from suite.commands._kept import Keeper
 from suite.core.compile_time import COMPILE_TIME
 from suite.core.problem import Problem
 from suite.formats.interchange import read_graph, read_placement
@@ -203,6 +205,67 @@ def test_of_many_placers_the_fastest_so_far_is_kept(user_folder, capsys, monkeyp
     assert read_placement(user_folder / "p.json", problem).devices.tolist() == [1, 1]
     told = "placebench: kept p.json: the best of gpu_only, step time 0.200000 s"
     assert capsys.readouterr().err.splitlines() == [told, "placebench: interrupted"]
+
+
+@pytest.fixture
+def temporary(user_folder, monkeypatch):
+    """The folder of temporary files."""
+    folder = user_folder / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_an_answer_whose_file_cannot_be_written_is_printed_and_kept_elsewhere(
+    user_folder, temporary, capsys, more
+):
+    """Nor does it keep the trace from being written."""
+    asked = ["place", "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2", *more]
+    asked += ["--placer", "blocks", "--set", 'path="out"', "--trace", "t.json"]
+    assert main([*asked, "--output", "out/p.json"]) == 2
+    said = capsys.readouterr()
+    (written,) = temporary.rglob("p.json")
+    told = "placebench: error: cannot write out/p.json: File exists; copy "
+    assert said.err == f"{told}{written}, which was written instead\n"
+    problem = Problem.create(read_graph(SMOKE_GRAPH), load_machine("k40").with_gpus(2))
+    taken = simulate(problem, read_placement(written, problem).devices).step_time
+    assert json.loads((user_folder / "t.json").read_text())
+    if more:
+        assert json.loads(said.out)["step_time"] == taken
+    else:
+        assert f"step time  {taken:.6f} s" in said.out
+        assert said.out.splitlines()[-2:] == ["wrote t.json", f"wrote {written}"]
+
+
+def test_what_could_not_be_written_is_where_it_belongs_once_it_can(tmp_path, temporary, capsys):
+    path, blocked = tmp_path / "out" / "p", tmp_path / "out"
+    blocked.touch()
+    keeper = Keeper("any", {path: lambda answer, path: path.write_text(answer)})
+    keeper("first")
+    blocked.unlink()
+    blocked.mkdir()
+    assert keeper.settle() == [path]
+    assert path.read_text() == "first"
+    assert not keeper.troubles
+    assert not capsys.readouterr().err
+    assert not list(temporary.iterdir())
+
+
+def test_what_an_interrupt_kept_from_being_written_is_written_after_it(tmp_path):
+    path, interrupts = tmp_path / "p", [KeyboardInterrupt]
+
+    def write(answer, path):
+        if interrupts:
+            raise interrupts.pop()
+        path.write_text(answer)
+
+    keeper = Keeper("any", {path: write})
+    with pytest.raises(KeyboardInterrupt):
+        keeper("found")
+    assert keeper.settle() == [path]
+    assert path.read_text() == "found"
 
 
 def test_nothing_but_json_reaches_standard_output(tmp_path):
