@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from suite.commands._common import count, duration
-from suite.core.errors import InputError
+from suite.core.errors import BudgetExhausted, InputError, Unsupported
 
 
 def parameters_of(pairs: list[str]) -> dict[str, Any]:
@@ -47,3 +49,25 @@ def placer_of(arguments: argparse.Namespace) -> Any:
     parameters = parameters_of(arguments.set)
     check_types(arguments.placer, parameters)
     return make_placer(arguments.placer, parameters)
+
+
+@contextmanager
+def telling_failures(name: str, placer: object) -> Iterator[None]:
+    """Raise InputError, which names the line, where a placer fails that may be somebody else's.
+
+    What the command line has words for passes through, and what fails in ``baselines/``: that is a
+    mistake of ours, and its traceback tells more.
+    """
+    from suite.bench.first_use import is_ours
+    from suite.search.registry import failure
+    from suite.search.subprocess_call import NativeCrash
+
+    try:
+        yield
+    except (InputError, Unsupported, BudgetExhausted, OSError, NativeCrash):
+        raise
+    except Exception as error:
+        if is_ours(name):
+            raise
+        said = failure(error, type(placer).__module__)
+        raise InputError(f"placer {name} fails: {said}; mend it") from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from suite.commands._answers import REAL, measured_step
 from suite.commands._common import backend_of, machine_name
 from suite.commands._display import Display
+from suite.commands._placer import telling_failures
 from suite.commands._ray import spread_judge
 from suite.core.one_line import say_on_one_line
 
@@ -162,7 +163,8 @@ def _shown(
         steps = most_steps(placer)
         search.journal = Journal(board=arguments.tensorboard, listener=told, steps=steps)
         try:
-            answer = attempt(problem, simulator, placer, search)
+            with telling_failures(arguments.placer, placer):
+                answer = attempt(problem, simulator, placer, search)
         finally:
             search.journal.close()
     if arguments.tensorboard and answer.evaluations and search.journal.empty:

@@ -17,7 +17,7 @@ from suite.commands._common import (
     new_file,
     problem_of,
 )
-from suite.commands._placer import add_placer_arguments, placer_of
+from suite.commands._placer import add_placer_arguments, placer_of, telling_failures
 from suite.commands._verdict import as_json, as_text
 from suite.core.errors import InputError
 
@@ -103,4 +103,5 @@ def _placement(
     judge = make_simulator(problem, semantics, arguments.policy)
     budget = arguments.evaluations, arguments.seconds
     search = Search(problem, judge, arguments.seed or 0, *budget)
-    return ask(placer, problem, search)
+    with telling_failures(arguments.placer, placer):
+        return ask(placer, problem, search)

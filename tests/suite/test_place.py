@@ -207,6 +207,16 @@ def test_of_many_placers_the_fastest_so_far_is_kept(user_folder, capsys, monkeyp
     assert capsys.readouterr().err.splitlines() == [told, "placebench: interrupted"]
 
 
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize("command", ["place", "simulate"])
+def test_a_placer_of_ones_own_that_fails_is_told_in_one_line(command, capsys):
+    asked = [command, "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--placer", "raises"]
+    assert main(asked) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    told = r"placebench: error: placer raises fails: \w+Error: .* \(awkward\.py:\d+\); mend it"
+    assert re.fullmatch(told, line)
+
+
 @pytest.fixture
 def temporary(user_folder, monkeypatch):
     """The folder of temporary files."""
