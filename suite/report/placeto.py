@@ -8,7 +8,7 @@ from statistics import median
 import pandas as pd
 
 from suite.bench.cell import Cell
-from suite.report.outcome import Outcome
+from suite.report.outcome import JUDGED, Outcome
 from suite.report.until import History, median_until
 
 SIMPLE = {
@@ -51,12 +51,12 @@ class Row:
         self.outcome, self.placements = dict[str, Outcome](), dict[str, float]()
         self.budget = dict[str, float]()
         self.records = dict[str, pd.DataFrame]()
-        """Placer -> its records that are valid."""
+        """Placer -> those of its searches that came to their end, also where nothing fitted."""
         for placer in HEADS | TRANSFERRED:
             records = here[here["placer"] == placer]
             expected = sum((c.task, c.gpus, c.placer) == (task, gpus, placer) for c in wanted)
             self.outcome[placer] = Outcome.of(records, expected)
-            self.records[placer] = records[records["status"] == "ok"]
+            self.records[placer] = records[records["status"].isin(JUDGED)]
             last = [history[-1][0] for history in self._histories(placer) if history]
             self.placements[placer] = median(last) if last else nan
             self.budget[placer] = max(records["evaluations"].dropna(), default=nan)

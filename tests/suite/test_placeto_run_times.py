@@ -88,6 +88,18 @@ def test_placements_until_the_best_and_until_as_fast_as_others(table: Table) -> 
     assert caught["Placeto: HDP"] == "missing"
 
 
+def test_a_search_that_found_nothing_that_fits_was_never_as_fast(tmp_path: Path) -> None:
+    """One of three was, which is not half of them."""
+    search(tmp_path, "reference", "hdp_tuned", [(900, 2.0)], 0)
+    search(tmp_path, "placeto", "placeto", [(100, 2.0)], 0)
+    nothing = {"status": "oom", "history": [], "evaluations": 1000}
+    for seed in (1, 2):
+        write(tmp_path, record("nmt_2", "placeto", None, seed, grid="placeto", **nothing))
+    table = build_table("placeto_run_times", tmp_path)
+    caught = cells(table, "Placements by which half of Placeto's seeds")
+    assert caught["Placeto: HDP tuned"] == "not reached"
+
+
 def claim(table: Table, what: str, planner: str) -> list[str]:
     """Published, mean, median with interval, better on, verdict."""
     grid = next(one for one in table.sections if one.title == "The published claims")

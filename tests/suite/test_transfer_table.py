@@ -49,6 +49,22 @@ def test_placements_are_counted_until_as_fast_as_others(text):
     assert cells[:3] == ["missing", "missing", "11"]
 
 
+def test_a_search_that_found_nothing_that_fits_was_never_as_fast(tmp_path):
+    """One of three from scratch was, and its 2 s alone are what another is to reach."""
+    found = {"grid": "transfer", "history": [[7, 0.1, 2.0]]}
+    write(tmp_path, record("nmt_2", "metis", 2.0, grid="transfer"))
+    write(tmp_path, record("nmt_2", "annealing_1000", 2.0, **found))
+    write(tmp_path, record("nmt_2", "placeto_from_scratch", 2.0, **found))
+    for seed in (1, 2):
+        oom = {"grid": "transfer", "status": "oom"}
+        write(tmp_path, record("nmt_2", "placeto_from_scratch", 1.0, seed, **oom))
+    text = build_table("transfer", tmp_path).markdown()
+    columns = row(text, "Placements evaluated by which", "graph")
+    cells = dict(zip(columns, row(text, "Placements evaluated by which", "nmt_2"), strict=True))
+    assert cells["METIS: Placeto from scratch, of 50"] == "not reached"
+    assert cells["Placeto from scratch at its end: annealing, of 1,000"] == "7"
+
+
 def test_the_page_and_that_of_learned_moves_name_each_other(text, tmp_path):
     assert "(learned_moves.md)" in text.split("\n## ")[0]
     other = build_table("learned_moves", tmp_path).markdown()

@@ -12,7 +12,7 @@ from suite.bench.grid import load_grid
 from suite.report.agreement import faster
 from suite.report.load_records import of_cells
 from suite.report.metrics import metric
-from suite.report.outcome import Outcome
+from suite.report.outcome import JUDGED, Outcome
 from suite.report.policies import seen_mark
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, provenance
@@ -99,11 +99,11 @@ def reached(
     """After how many placements ``searches`` were as fast as ``marks``, others, in the end."""
     rows = []
     for task in dict.fromkeys(ours["task"]):
-        mine = ours[(ours["task"] == task) & (ours["status"] == "ok")]
+        mine = ours[(ours["task"] == task) & ours["status"].isin(JUDGED)]
         of = {name: mine[mine["placer"] == name] for name in {*searches, *marks}}
         cells = []
         for mark in marks:
-            wanted = of[mark]["step_time"].median()
+            wanted = Outcome.of(of[mark], 1).median
             cells += [printed(median_until(of[s]["history"], wanted)) for s in searches]
         rows.append((task, *cells))
     header = [f"{mark}: {search}" for mark in marks.values() for search in searches.values()]
