@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from suite_records import record, write
 
@@ -56,6 +58,16 @@ def test_what_a_part_brings_is_a_ratio_with_an_interval(text: str) -> None:
 def test_a_part_that_changes_nothing_is_not_said_to_help(text: str) -> None:
     cell = row(text, "What a part brings", "`swap`")["nmt_4"]
     assert cell.startswith("1.000 [0.9")
+
+
+def test_an_interval_that_ends_at_one_is_not_bold(tmp_path: Path) -> None:
+    """All ratios are 0.5 or 1."""
+    for seed, half in enumerate((0.5, 0.5, 0.5, 1.0, 1.0)):
+        for placer, seconds in (("annealing", 1.0), ("without_cycle", half)):
+            more = {"grid": "annealing_parts", "history": [[9, 0.1, seconds]]}
+            write(tmp_path, record("nmt_4", placer, seconds, seed, **more))
+    text = build_table("annealing", tmp_path).markdown()
+    assert row(text, "What a part brings", "`cycle`")["nmt_4"] == "0.500 [0.500-1.000]"
 
 
 def test_no_mean_over_graphs_is_given_where_a_graph_is_missing(text: str) -> None:

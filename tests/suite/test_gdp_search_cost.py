@@ -142,6 +142,7 @@ def test_seconds_until_a_step_time() -> None:
 def test_two_that_never_were_as_fast_have_no_ratio() -> None:
     never = Cost(inf, 100, 0, 3)
     assert isnan(CostRatio.of(never, never).value)
+    assert CostRatio.of(never, never).text() == "missing"
     assert CostRatio.of(never, Cost(10, 10, 3, 3)).value == inf
 
 

@@ -91,6 +91,13 @@ def test_so_few_searches_that_there_is_only_a_range_decide_nothing() -> None:
     assert Duel(Found((1.0, 1.1)), Found((2.0, 2.1))).verdict == UNDECIDED
 
 
+def test_an_interval_that_ends_at_one_decides_nothing() -> None:
+    """All ratios are 0.5 or 1, and what takes as long is not the faster."""
+    half, one = Found((0.5,) * 3 + (1.0,) * 3), Found((1.0,) * 6)
+    assert Duel(half, one).interval[:2] == (0.5, 1.0)
+    assert Duel(half, one).verdict == Duel(one, half).verdict == UNDECIDED
+
+
 def test_searches_on_other_machines_do_not_count(tmp_path: Path) -> None:
     more = {"history": [[10, 0.1, 1.0]], "evaluations": 4000}
     write(tmp_path, record("nmt_2", "post", 1.0, grid="post", machine="k80", **more))
