@@ -94,6 +94,23 @@ def test_what_fails_is_out_and_is_not_run_again():
     assert (nothing.fastest, nothing.ties, nothing.runs) == (None, (), 2)
 
 
+class Failing(Host):
+    """The second placement runs once, and not again."""
+
+    def measure(self, step, devices, timing):
+        if devices[0] == 1 and self.calls.count(1):
+            return Measurement("timeout", "too long")
+        return super().measure(step, devices, timing)
+
+
+def test_what_fails_later_is_out_of_the_rounds_before_too():
+    """The first round's median is that of 1.0 and 1.2 s, as of those after."""
+    found = run_on(Failing(1.0, 0.1, 1.2))
+    assert (found.fastest, found.entries[1].status) == (0, "timeout")
+    assert (found.entries[1].step_time, found.entries[1].relative) == (pytest.approx(0.1), ())
+    assert found.entries[0].relative == pytest.approx((1 / 1.1,) * 3)
+
+
 def test_nothing_to_run_is_refused():
     with pytest.raises(InputError, match="0 placements, 3 rounds"):
         contest(Host(), STEP, [], 3)

@@ -64,6 +64,17 @@ def test_an_operation_on_a_gpu_lasts_from_its_first_kernel_to_its_last(statistic
     assert np.isnan(seconds[4])
 
 
+@pytest.mark.parametrize("finest", ["nanoseconds", "microseconds"])
+def test_an_operation_lasts_from_when_it_began_itself(finest):
+    """Its executor took it up 4 us before."""
+    stats = tf.compat.v1.RunMetadata().step_stats
+    found = node(stats.dev_stats.add(device=CPU), "a", 10, 20)
+    found.op_start_rel_micros, found.op_start_rel_nanos = 4, 4_000
+    if finest == "microseconds":
+        found.all_start_nanos = found.op_start_rel_nanos = found.op_end_rel_nanos = 0
+    assert trace_of(stats, (CPU,)).op_seconds(["a"]) == pytest.approx([6e-6])
+
+
 def test_an_operation_that_ran_twice_took_the_sum():
     """A second of the first event and three of the other."""
     times = np.array([0.0, 2.0]), np.array([1.0, 5.0])

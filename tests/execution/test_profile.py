@@ -28,8 +28,9 @@ from suite.execution.profiling.machine_file import machine_toml
 from suite.execution.profiling.op_times import OpTimes, least_time, measure_ops
 from suite.execution.profiling.probes import CONVOLUTION_FLOPS
 from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
+from suite.execution.profiling.samples import Samples
 from suite.execution.profiling.spreads import op_spread
-from suite.execution.profiling.transfers import BESIDE, BURST, HOPS
+from suite.execution.profiling.transfers import BESIDE, BURST, HOPS, occupancy_fit
 from suite.formats.interchange import write_graph
 from suite.formats.machine_spread import load_spread
 from suite.formats.machine_toml import load_machine
@@ -233,6 +234,37 @@ def test_a_disturbance_of_some_measurements_changes_nothing(probes, calls_a_roun
     assert_is_the_synthetic_host(profile_host(Profiler(host, cpus(2), probes), 0, False, print))
 
 
+class Warming(SyntheticHost):
+    """Steps that do not count take a ninth as long, those that do thrice, but for the last."""
+
+    def measure(self, step, devices, timing):
+        found = super().measure(step, devices, timing)
+        seconds, kept = found.step_times[0], timing.steps - timing.discarded
+        times = *(seconds / 9,) * timing.discarded, *(3 * seconds,) * (kept - 1), seconds
+        return replace(found, step_times=times, discarded=timing.discarded)
+
+
+def test_the_fastest_of_the_steps_that_count_is_taken(probes):
+    profile = profile_host(Profiler(Warming(), cpus(2), probes), 0, False, print)
+    assert_is_the_synthetic_host(profile)
+
+
+def test_what_a_transfer_adds_is_added_to_the_work_of_its_own_end():
+    """The work that is done beside takes the receiver three times as long as the sender."""
+    samples = Samples()
+    for size, count in BESIDE.items():
+        for word, at, alone, more in (
+            ("sending", 0, 1.0, SEND),
+            ("receiving", 1, 3.0, RECEIVE),
+        ):
+            samples.add((f"{word} {size}", at, at), alone)
+            samples.add((f"{word} {size}", 0, 1), alone + HOPS * count * (more + size / COPY))
+            samples.add((f"{word} {size}", 1 - at, 1 - at), 4.0 - alone)
+    found = occupancy_fit(0, 1, samples)
+    assert (found.send_overhead, found.receive_overhead) == pytest.approx((SEND, RECEIVE))
+    assert found.copy_bandwidth == pytest.approx(COPY)
+
+
 def busy_at_first(calls_a_round):
     """All of the second round takes half as long again."""
     return SyntheticHost(lambda call: 1.5 if call // calls_a_round == 1 else 1.0)
@@ -345,6 +377,35 @@ def test_what_a_gpu_launches_takes_as_long_as_launching_it(tmp_path):
     np.testing.assert_allclose(times.seconds, expected)
     busy = measure_ops(WaitingGpu(long, 510e-6), small.graph, small.step, 1, 0)
     assert busy.seconds.sum() == pytest.approx(510e-6)
+
+
+def test_what_a_gpu_leaves_to_the_cpu_has_no_time_there(tmp_path):
+    small = layers(tmp_path)
+    kernels = small.graph.colocation != small.graph.colocation[0]
+    graph = replace(small.graph, gpu_kernel=kernels)
+    times = measure_ops(WaitingGpu(0, 2e-3), graph, small.step, 1, 0)
+    assert np.isnan(times.seconds).tolist() == (~kernels).tolist()
+
+
+class Disturbed(WaitingGpu):
+    """Of three traces the second was disturbed: all takes four times as long."""
+
+    def measure(self, step, devices, timing):
+        found = super().measure(step, devices, timing)
+        once = found.traces[0]
+        return replace(found, traces=(once, replace(once, end=4 * once.end), once))
+
+
+def test_one_disturbed_trace_changes_no_time_and_counts_as_scatter(tmp_path):
+    """The median of 1, 4 and 1 us; their standard deviation is the root of 3."""
+    small = layers(tmp_path)
+    alone, disturbed = (
+        measure_ops(host(0, 2e-3), small.graph, small.step, 0, 0)
+        for host in (WaitingGpu, Disturbed)
+    )
+    np.testing.assert_allclose(disturbed.seconds, alone.seconds)
+    assert disturbed.factor == pytest.approx(alone.factor)
+    np.testing.assert_allclose(disturbed.scatter, 3**0.5)
 
 
 @given(

@@ -8,6 +8,7 @@ import tensorflow as tf
 from models._keras import training_step
 from suite.capture import op_costs
 from suite.capture.flatten import lift
+from suite.capture.tensorflow_internals import OP_DEFINITION
 from suite.capture.to_graph import capture, capture_graph_def
 from suite.core.errors import InputError
 
@@ -287,3 +288,12 @@ def test_costs_of_updates_and_lookups_by_hand():
     # Momentum reads table, sums and gradient and writes the first two; 4 FLOP an element.
     assert op_costs._corrected(update, 0, 0) == (4 * 12, 5 * 4 * 12)
     assert op_costs._corrected(rows.op, 0, 0) == (0, 2 * 4 * 6)
+
+
+def test_updates_read_and_write_each_state_and_read_the_gradient():
+    """TensorFlow says of which states an update is given a handle or a reference."""
+    for kind, (traffic, _) in op_costs._STATE_TRAFFIC.items():
+        if "Apply" in kind:
+            given = OP_DEFINITION.load()(kind).input_arg
+            states = sum(arg.is_ref or arg.type == tf.resource.as_datatype_enum for arg in given)
+            assert traffic == 2 * states + 1, kind

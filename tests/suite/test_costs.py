@@ -46,7 +46,13 @@ TABLE = {
         },
     ],
     "link": [{"bandwidth": 1e9, "latency": 0}],
-    "efficiency": {"gpu": {"matmul": 0.5, "elementwise": {"compute": 1.0, "memory": 0.25}}},
+    "efficiency": {
+        "gpu": {
+            "matmul": 0.5,
+            "movement": 0.125,
+            "elementwise": {"compute": 1.0, "memory": 0.25},
+        }
+    },
 }
 
 
@@ -62,6 +68,8 @@ def seconds(op_type, **arguments):
         ("MatMul", {"flops": 1e9, "bytes_touched": 1e12}, [1000.5, 20.25]),
         ("Relu", {"flops": 1e9, "bytes_touched": 1e11}, [100.5, 4.25]),
         ("Conv2D", {"flops": 1e12}, [1000.5, 1.25]),
+        ("Einsum", {"flops": 1e12}, [1000.5, 2.25]),
+        ("Transpose", {"bytes_touched": 1e11}, [100.5, 8.25]),
         ("Identity", {}, [0.5, 0.125]),
         ("Where", {"gpu_kernel": False}, [0.5, np.inf]),
         ("MatMul", {"flops": 1e12, "seconds": {"gpu": [3.0]}}, [1000.5, 3.0]),

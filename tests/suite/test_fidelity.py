@@ -99,6 +99,17 @@ def test_a_breakdown_sums_transfers_and_has_the_largest_differences_first():
     ]
 
 
+def test_the_middle_one_of_several_traces_is_broken_down():
+    problem = six_ops()
+    names, n = problem.graph.op_names, problem.graph.n_ops
+    one = np.ones(n, np.int32)
+    traces = [
+        Trace(names, ("",) * n, one, np.zeros(n), np.full(n, seconds)) for seconds in (5, 1, 9)
+    ]
+    found = breakdown(timeline(problem, one), traces)
+    assert found["measured"]["busy"]["gpu:0"] == pytest.approx(1)
+
+
 def two_cpus(second="8 GB"):
     """The smoke graph on two CPUs, a link from the first to the second that is slow."""
     device = {"kind": "cpu", "peak_flops": 5e10, "memory_bandwidth": 1e10, "launch_overhead": 5e-6}

@@ -115,9 +115,9 @@ def test_machines_without_them_keep_their_fingerprint():
     before = machine(2)
     assert machine(2, send_overhead=0.0, receive_overhead=0.0).fingerprint == before.fingerprint
     prints = {before.fingerprint, machine(2, dispatch="stack").fingerprint}
-    others = SEND, RECEIVE, WAIT, {"copy_bandwidth": 1e9}
+    others = SEND, RECEIVE, WAIT, {"scheduling_latency": 7e-9}, {"copy_bandwidth": 1e9}
     prints |= {machine(2, **ends).fingerprint for ends in others}
-    assert len(prints) == 6
+    assert len(prints) == 7
 
 
 def test_an_unknown_dispatch_is_refused():
