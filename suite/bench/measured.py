@@ -10,13 +10,14 @@ import numpy as np
 from suite.bench.cell import Job
 from suite.bench.measure_top import measure, timing_within
 from suite.bench.record import Record
-from suite.core.errors import InputError
+from suite.capture.load_model import load_file
+from suite.capture.options import Options
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.execution.backends import open_backend
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.real_judge import RealJudge
-from suite.execution.steps import step_of_task
+from suite.execution.steps import step_of, step_of_task
 from suite.search.best_answers import BestAnswers, candidates
 from suite.simulator.judges import AnySimulator
 
@@ -27,7 +28,7 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
     Raises InputError where this host cannot be the cell's machine.
     """
     timing = Timing() if job.timeout is None else Timing(timeout=job.timeout)
-    result = backend_of(job).measure(_step(job, problem), np.asarray(placement.devices), timing)
+    result = backend_of(job).measure(_step(job), np.asarray(placement.devices), timing)
     names = [device.name for device in problem.machine.devices]
     peaks = zip(names, result.peak_memory or (None,) * len(names), strict=True)
     kept = ("step_time", "peak_memory", "busy", "moved", "oom")
@@ -65,13 +66,13 @@ def fastest(
     settings = job.measure_top
     assert settings is not None
     asked = candidates(problem, answer, best)
-    found = measure(asked, backend_of(job), _step(job, problem), settings, job.timeout)
+    found = measure(asked, backend_of(job), _step(job), settings, job.timeout)
     return found.placement, found.as_record()
 
 
 def real_judge(job: Job, problem: Problem, simulator: AnySimulator) -> RealJudge:
     """What judges a job's search by real runs; InputError where this host is not the machine."""
-    return RealJudge(simulator, backend_of(job), _step(job, problem), timing_within(job.timeout))
+    return RealJudge(simulator, backend_of(job), _step(job), timing_within(job.timeout))
 
 
 def backend_of(job: Job) -> Backend:
@@ -80,13 +81,11 @@ def backend_of(job: Job) -> Backend:
     return open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
 
 
-def _step(job: Job, problem: Problem) -> Step:
+def _step(job: Job) -> Step:
     if job.graph_file is None:
         return step_of_task(job.cell.task, job.backend)
-    beside = Path(job.graph_file).with_suffix(".pb")
-    if not beside.exists():
-        raise InputError(f"{job.cell.task} is a graph file; put its GraphDef at {beside} to run it")
-    return Step(beside, problem.graph.op_names)
+    loaded = load_file(Path(job.graph_file))
+    return step_of(loaded, job.backend, job.graph_file, Options())
 
 
 def _busy(result: Measurement, names: list[str]) -> dict[str, float]:

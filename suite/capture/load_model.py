@@ -56,6 +56,11 @@ def graph_def_beside(graph: Path) -> Path:
     return graph.with_suffix(".pb.gz")
 
 
+def graph_def_of(graph: Path) -> Path:
+    """Where the GraphDef that runs a user's graph file is: a protocol buffer."""
+    return graph.with_suffix(".pb")
+
+
 def kind_of(model: str) -> str:
     """Which way in a model takes: ``task``, ``saved_model`` (a folder), by its suffix, or
     ``function`` (by its colon). What may be a task that there is not is a ``task``, too.
@@ -124,12 +129,10 @@ def load(model: str, options: Options, folder: Path | None = None) -> Loaded:
 
 
 def load_file(path: Path) -> Loaded:
-    """Return the graph of a file; the GraphDef that runs it may lie beside it, as ``.pb``."""
+    """Return the graph of a file; the GraphDef that runs it may lie beside it."""
     from suite.formats.interchange import read_graph
 
-    graph = read_graph(path)
-    beside = path.with_suffix(".pb")
-    return Loaded(graph, f"graph file {path}", graph_def=beside if beside.exists() else None)
+    return Loaded(read_graph(path), f"graph file {path}", graph_def=_if_there(graph_def_of(path)))
 
 
 def _uncached(kind: str, model: str, options: Options, folder: Path | None) -> Loaded:
@@ -160,7 +163,7 @@ def _cached(kind: str, model: str, options: Options) -> Loaded:
 
 
 def _if_there(graph_def: Path) -> Path | None:
-    """OpenVINO's models have none."""
+    """OpenVINO's models have none, and a graph file need not."""
     return graph_def if graph_def.exists() else None
 
 

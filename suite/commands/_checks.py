@@ -23,7 +23,7 @@ def check_written(arguments: argparse.Namespace) -> None:
     written = (*WRITTEN, "placement") if arguments.command == "workload" else WRITTEN
     for name, other in product(written, given):
         for path, those in product(given.get(name, ()) if other != name else (), given[other]):
-            if _real(path) != _real(those):
+            if not same_file(path, those):
                 continue
             if other in written or (_real(those).is_file() and _is_read(other, those)):
                 word = _POSITIONAL.get(other, f"--{other}")
@@ -33,6 +33,11 @@ def check_written(arguments: argparse.Namespace) -> None:
 def _named(value: object) -> list[str | Path]:
     several = value if isinstance(value, list) else [value]
     return [one for one in several if isinstance(one, str | Path)]
+
+
+def same_file(path: str | Path, other: str | Path) -> bool:
+    """Whether two paths, of what need not be there, are of one file."""
+    return _real(path) == _real(other)
 
 
 def _real(path: str | Path) -> Path:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._checks import refuse
+from suite.commands._checks import refuse, same_file
 from suite.commands._common import (
     MODELS,
     Subparsers,
@@ -41,7 +42,11 @@ def add(parsers: Subparsers) -> None:
     add_problem_arguments(parser)
     parser.add_argument("--json", action="store_true", help="write the graph as JSON to stdout")
     parser.add_argument(
-        "--output", type=new_file, metavar="FILE", help="write the graph, as .npz or else as JSON"
+        "--output",
+        type=new_file,
+        metavar="FILE",
+        help="write the graph, as .npz or else as JSON, and the GraphDef that runs it beside it, as"
+        " .pb",
     )
     parser.add_argument(
         "--workload",
@@ -60,24 +65,64 @@ def add(parsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts, or the graph."""
-    from suite.formats.graph_json import graph_to_json
-    from suite.formats.interchange import write_graph
-    from suite.formats.json_file import json_lines
-
     if arguments.workload is not None:
         return _write_workload(arguments)
     refuse(arguments, ("inference", "cpus", "gpus", "machine"), "goes with --workload FILE; add it")
-    loaded = model_of(arguments)
-    if arguments.output is not None:
-        write_graph(loaded.graph, arguments.output)
+    _check_output(arguments)
+    with tempfile.TemporaryDirectory(prefix="placebench-") as folder:
+        return _run(arguments, Path(folder))
+
+
+def _check_output(arguments: argparse.Namespace) -> None:
+    """Raise InputError where the GraphDef beside the graph would replace that, or the model."""
+    from suite.capture.load_model import graph_def_of
+
+    if arguments.output is None:
+        return
+    beside = graph_def_of(arguments.output)
+    if same_file(beside, arguments.output):
+        raise InputError(f"--output {beside}: give the graph a name in .npz or .json")
+    if any(same_file(beside, read) for read in (arguments.model, arguments.graph) if read):
+        raise InputError(
+            f"{beside} would be replaced by the GraphDef that goes beside --output"
+            f" {arguments.output}; give another name"
+        )
+
+
+def _run(arguments: argparse.Namespace, folder: Path) -> int:
+    """In ``folder`` lies the GraphDef of a capture that is not cached."""
+    from suite.formats.graph_json import graph_to_json
+    from suite.formats.json_file import json_lines
+
+    loaded = model_of(arguments, folder)
+    written = [] if arguments.output is None else _write(loaded, arguments.output)
     if arguments.json:
         sys.stdout.write(json_lines(graph_to_json(loaded.graph)))
         return 0
     for label, value in _facts(loaded):
         print(f"{label:34} {value}")
-    if arguments.output is not None:
-        print(f"wrote {arguments.output}")
+    for words in written:
+        print(f"wrote {words}")
     return 0
+
+
+def _write(loaded: Loaded, path: Path) -> list[str]:
+    """Write a graph and beside it, where there is one, what runs it; says what was written."""
+    from suite.capture.load_model import graph_def_of
+    from suite.capture.packed import unpacked
+    from suite.formats.atomic import atomic
+    from suite.formats.interchange import write_graph
+
+    written = [str(path)]
+    if loaded.graph_def is not None:
+        beside = graph_def_of(path)
+        content = unpacked(loaded.graph_def)
+        with atomic(beside) as temporary:
+            temporary.write_bytes(content)
+        written.append(f"{beside}, what runs it")
+    # Last: where it is, what runs it is whole.
+    write_graph(loaded.graph, path)
+    return written
 
 
 def _write_workload(arguments: argparse.Namespace) -> int:

@@ -28,8 +28,8 @@ def step_of(
     if from_openvino:
         raise InputError(f"{loaded.origin} is OpenVINO's; run it with --backend openvino")
     raise InputError(
-        f"{loaded.origin} says nothing of how it runs; put its GraphDef beside it, by the same"
-        " name with the suffix .pb"
+        f"{loaded.origin} says nothing of how it runs: its GraphDef is not beside it, by the same"
+        " name with the suffix .pb; placebench graph MODEL --output FILE writes both"
     )
 
 

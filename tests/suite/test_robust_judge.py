@@ -173,7 +173,7 @@ def test_settings_that_make_no_sense_are_refused(wrong, words):
         (["--backend", "session"], "--backend goes with --measure-top K or --judge real; add it"),
         (["--rounds", "3"], "--rounds goes with --measure-top K; add it"),
         (["--expose"], "--expose goes with --measure-top K or --judge real; add it"),
-        (["--measure-top", "3"], "says nothing of how it runs; put its GraphDef beside it"),
+        (["--measure-top", "3"], "placebench graph MODEL --output FILE writes both"),
     ],
 )
 def test_what_cannot_be_done_is_told_on_one_line(asked, words, tmp_path, capsys):

@@ -285,6 +285,17 @@ def test_what_is_simulated_is_by_the_rules_of_the_machine(folder, capsys):
     assert json.loads(capsys.readouterr().out)["step_time"] != alone["step_time"]
 
 
+def test_the_graph_of_a_step_is_written_with_what_runs_it(folder, capsys):
+    """So that a grid has a graph file, and its placements run for real all the same."""
+    assert main(["graph", "exported_net:step", "--output", "own.npz"]) == 0
+    assert capsys.readouterr().out.endswith("wrote own.npz\nwrote own.pb, what runs it\n")
+    run = ["run", "own.npz", "--machine", "m.toml", "--placement", "live.json", "--steps", "2"]
+    assert main([*run, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "ok"
+    assert main(["graph", "own.npz", "--output", "again.json", "--json"]) == 0
+    assert (folder / "again.pb").read_bytes() == (folder / "own.pb").read_bytes()
+
+
 RUN = ["run", "net.pb", "--machine", "m.toml", "--placement"]
 EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
 
@@ -297,7 +308,12 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
         ([*RUN, "frozen.json", "--backend", "tpu"], "no backend 'tpu'; one of session, cluster"),
         ([*RUN, "far.json"], "no device 'gpu:7'"),
         ([*RUN, "frozen.json", "--expose"], "a session has no servers to expose"),
-        (["run", "g.json", "--machine", "m.toml", "--placement", "g.p.json"], "put its GraphDef"),
+        (
+            ["run", "g.json", "--machine", "m.toml", "--placement", "g.p.json"],
+            "GraphDef is not beside",
+        ),
+        (["graph", "net.pb", "--output", "net.npz"], "net.pb would be replaced by the GraphDef"),
+        (["graph", "net.pb", "--output", "new.pb"], "give the graph a name in .npz or .json"),
         ([*EXPORT, "live.json", "--output", "new"], "the placement has no device for operation"),
         ([*EXPORT, "frozen.json", "--output", "live"], "live is there and not empty"),
         ([*EXPORT, "frozen.json", "--output", "new", "--backend", "tpu"], "no backend 'tpu'"),
