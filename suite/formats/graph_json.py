@@ -17,7 +17,7 @@ from suite.formats.schema import Fields, check_fields, shown
 GRAPH = "placebench-graph-1"
 
 _TOP: Fields = {"format": (str,), "name": (str,), "ops": (list,), "tensors": (list,)}
-_OP: Fields = {
+OP: Fields = {
     "name": (str,),
     "type": (str,),
     "flops": (int, float),
@@ -27,7 +27,7 @@ _OP: Fields = {
     "colocation": (str, type(None)),
     "seconds": (dict,),
 }
-_TENSOR: Fields = {
+TENSOR: Fields = {
     "producer": (str,),
     "consumers": (list,),
     "bytes": (int,),
@@ -66,10 +66,10 @@ def graph_from_json(data: Mapping[str, object]) -> OpGraph:
     check_fields(data, _TOP, ("ops", "tensors"), "the graph")
     ops, tensors = cast(list[_Op], data["ops"]), cast(list[_Tensor], data["tensors"])
     for i, op in enumerate(ops):
-        check_fields(op, _OP, ("name", "type"), f"op {i}")
+        check_fields(op, OP, ("name", "type"), f"op {i}")
         _check_op(op, i)
     for i, tensor in enumerate(tensors):
-        check_fields(tensor, _TENSOR, ("producer", "consumers"), f"tensor {i}")
+        check_fields(tensor, TENSOR, ("producer", "consumers"), f"tensor {i}")
         _check_tensor(tensor, i, len(tensors))
     index = {op["name"]: i for i, op in enumerate(ops)}
     kinds = sorted({kind for op in ops for kind in op.get("seconds", {})})

@@ -15,8 +15,8 @@ from models.transformer_xl import TransformerXL, shift
 from models.wavenet import Convolution, WaveNet
 from suite.capture.to_graph import capture
 from suite.core.colocation import colocation_groups, forward_name
-from suite.core.graph_networkx import to_networkx
 from suite.core.model import CPU
+from suite.formats.graph_networkx import to_networkx
 from suite.report.load_records import load_published
 from suite.search.registry import tasks
 

@@ -13,10 +13,10 @@ from models.nmt import NMT
 from models.post_tasks import PostRNNLM
 from models.rnnlm import RNNLM
 from suite.capture.to_graph import capture
-from suite.core.graph_networkx import to_networkx
 from suite.core.model import CPU
 from suite.core.placement import Placement
 from suite.core.problem import Problem
+from suite.formats.graph_networkx import to_networkx
 from suite.formats.machine_toml import load_machine
 from suite.search.registry import tasks
 

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+import networkx
 import numpy as np
 import pytest
 
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
-from suite.core.graph_networkx import from_networkx, to_networkx
+from suite.formats.graph_networkx import from_networkx, to_networkx
 
 
 def diamond(**changes):
@@ -85,6 +86,43 @@ def test_networkx_and_back():
         colocation=["v", None, "v", None], flops=[1, 2, 3, 4], persistent_bytes=[9, 0, 0, 0]
     )
     assert from_networkx(to_networkx(graph)).fingerprint == graph.fingerprint
+
+
+def test_a_networkx_graph_may_have_numpys_numbers_and_tensors_named_in_any_way():
+    made = networkx.MultiDiGraph()
+    made.add_node("a", flops=np.float32(2), gpu_kernel=np.bool_(False), colocation=7)
+    for reader, label in (("b", "t"), ("c", "t"), ("b", 2)):
+        made.add_edge("a", reader, bytes=np.int64(5), tensor=label)
+    made.add_edge("a", "b", bytes=5.0)
+    graph = from_networkx(made)
+    assert graph.flops.tolist() == [2, 0, 0]
+    assert graph.gpu_kernel.tolist() == [False, True, True]
+    assert graph.tensor_bytes.tolist() == [5, 5, 5]
+    assert sorted(np.diff(graph.consumer_offsets).tolist()) == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (networkx.Graph([("a", "b")]), "the graph is undirected; give a networkx.DiGraph"),
+        ([("a", "b", {"bytes": 2.5})], "edge 'a' -> 'b': bytes is 2.5; give a whole number"),
+        ([("a", "b", {"bytes": "big"})], "edge 'a' -> 'b': bytes is 'big'; give a whole number"),
+        ([("a", "b", {"tensor": [1]})], r"edge 'a' -> 'b': tensor is \[1\]; give"),
+        (
+            [("a", "b", {"tensor": 1, "bytes": 5}), ("a", "c", {"tensor": 1, "bytes": 7})],
+            "tensor 1 of node 'a' has 5 bytes on one edge, 7 on 'a' -> 'c'",
+        ),
+        ({"flops": "x"}, "node 'a': flops is 'x'; give a number"),
+        ({"gpu_kernel": "no"}, "node 'a': gpu_kernel is 'no'; give true or false"),
+        ({"type": None}, "node 'a': type is None; give text"),
+    ],
+)
+def test_what_networkx_has_that_a_graph_cannot_is_refused_by_name(made, message):
+    if isinstance(made, dict):
+        attributes, made = made, networkx.DiGraph()
+        made.add_node("a", **attributes)
+    with pytest.raises(InputError, match=message):
+        from_networkx(networkx.DiGraph(made) if isinstance(made, list) else made)
 
 
 @pytest.mark.parametrize(
