@@ -1,14 +1,17 @@
-"""GraphDef files -> graphs to place: frozen or with variables, binary or text, packed or not."""
+"""GraphDefs and MetaGraphs -> graphs to place: frozen or with variables, binary or text, packed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.capture.describe_exception import describe_exception
 from suite.capture.graph_def import capture_step, needed, producer, read
 from suite.capture.options import Options
+from suite.capture.packed import unpacked
 from suite.capture.to_graph import Captured
 from suite.core.errors import InputError
 
@@ -23,23 +26,26 @@ _ASIDE = r"(.*/)?(init(_\d+)?|init_all_\w+|VarIsInitializedOp)|(.*/)?save(_\d+)?
 """TensorFlow 1's names for initialisation and checkpoints, which are no part of a step."""
 _INITIAL = re.compile(r"(?P<variable>.+)/Assign(_\d+)?")
 """Its name for the assignment of a variable's first value; a step's own are called alike."""
+_TRAINS = "train_op"
+"""Its collection of the operations by which optimizers train."""
 
 
 def capture_file(model: str, options: Options) -> Captured:
     """Capture what a step of the GraphDef runs; InputError says why it cannot.
 
-    That is ``options.fetch``, else every operation that nothing reads, initialisation and
-    checkpoints apart. Open dimensions of placeholders are filled in from ``options``; those with a
-    default take it.
+    That is ``options.fetch``, else what a MetaGraph says trains it, else every operation that
+    nothing reads, initialisation and checkpoints apart. Open dimensions of placeholders are filled
+    in from ``options``; those with a default take it.
     """
-    whole = read(Path(model))
+    whole, trains = _read(Path(model))
     try:
-        wanted = _wanted(whole, options)
+        wanted = _wanted(whole, options.fetch or trains)
         graph_def = needed(whole, wanted)
         choices = _complete(graph_def, options)
         first = sorted(wanted, key=lambda name: name.startswith("gradients"))[:4]
         shown = ", ".join(first) + (f" and {len(wanted) - 4} more" if wanted[4:] else "")
-        choices.append(f"runs {shown}{'' if options.fetch else ' (what nothing reads; --fetch)'}")
+        why = f"its {_TRAINS}" if trains else "what nothing reads"
+        choices.append(f"runs {shown}{'' if options.fetch else f' ({why}; --fetch)'}")
         facts = {"source": model, "choices": choices, "ops_unpruned": len(whole.node)}
         name = Path(model.removesuffix(".gz")).stem
         return capture_step(graph_def, wanted, name, facts)
@@ -49,19 +55,45 @@ def capture_file(model: str, options: Options) -> Captured:
         raise InputError(f"TensorFlow cannot use {model}: {describe_exception(error)}") from None
 
 
+def _read(path: Path) -> tuple[tf.compat.v1.GraphDef, list[str]]:
+    """The graph of a file, and the operations that it says train it; InputError if it is none."""
+    if Path(str(path).removesuffix(".gz")).suffix.lower() != ".meta":
+        return read(path), []
+    meta = _meta_graph(path)
+    names = meta.collection_def[_TRAINS].node_list.value
+    return meta.graph_def, list(dict.fromkeys(map(producer, names)))
+
+
+def _meta_graph(path: Path) -> tf.compat.v1.MetaGraphDef:
+    """Parse what TensorFlow 1 writes beside a checkpoint; InputError if the file is none such."""
+    import tensorflow as tf
+    from google.protobuf import message, text_format
+
+    data, meta = unpacked(path), tf.compat.v1.MetaGraphDef()
+    with suppress(message.DecodeError):
+        meta.ParseFromString(data)
+    if not meta.graph_def.node:
+        meta.Clear()
+        with suppress(text_format.ParseError, UnicodeDecodeError):
+            text_format.Parse(data.decode("utf-8"), meta)
+    if not meta.graph_def.node:
+        raise InputError(f"{path} is damaged or no MetaGraph; name a GraphDef .pb or .pbtxt")
+    return meta
+
+
 def _is_initial(name: str, target: str | None) -> bool:
     """Whether an operation is named as what gives ``target``, a variable, its first value."""
     found = _INITIAL.fullmatch(name)
     return found is not None and found["variable"] == target
 
 
-def _wanted(graph_def: tf.compat.v1.GraphDef, options: Options) -> list[str]:
+def _wanted(graph_def: tf.compat.v1.GraphDef, fetch: Sequence[str]) -> list[str]:
     names = {node.name for node in graph_def.node}
-    for name in options.fetch:
+    for name in fetch:
         if name not in names:
             raise InputError(f"there is no operation {name!r} to fetch; check the name")
-    if options.fetch:
-        return list(options.fetch)
+    if fetch:
+        return list(fetch)
     read = {producer(reference) for node in graph_def.node for reference in node.input}
     sinks = [n.name for n in graph_def.node if n.name not in read and n.op not in _SOURCES]
     targets = {n.name: producer(n.input[0]) for n in graph_def.node if n.input}

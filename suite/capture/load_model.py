@@ -27,6 +27,7 @@ _SUFFIXES = {
     ".hdf5": "keras",
     ".pb": "graph_def",
     ".pbtxt": "graph_def",
+    ".meta": "graph_def",
     ".xml": "openvino",
     ".onnx": "openvino",
     ".tflite": "openvino",
@@ -77,8 +78,9 @@ def kind_of(model: str) -> str:
     if re.search(r"[./\\]", model) or Path(model).exists():
         raise InputError(
             f"cannot tell what {model!r} is; give a task, a graph (.json, .npz), a Keras model"
-            " (.keras, .h5), a SavedModel's folder, a GraphDef (.pb, .pbtxt, .pb.gz), what OpenVINO"
-            " reads (.xml, .onnx, .tflite, .pdmodel) or package.module:function"
+            " (.keras, .h5), a SavedModel's folder, a GraphDef (.pb, .pbtxt, .pb.gz) or MetaGraph"
+            " (.meta), what OpenVINO reads (.xml, .onnx, .tflite, .pdmodel) or"
+            " package.module:function"
         )
     return "task"
 

@@ -34,6 +34,7 @@ MODEL is one of
   net.keras, net.h5         a Keras model: one training step of it, as compiled
   saved/                    a SavedModel's folder: a call of one of its signatures
   net.pb, .pbtxt, .pb.gz    a GraphDef, frozen or with variables
+  model.ckpt-99.meta        a MetaGraph, as TensorFlow 1 writes it beside a checkpoint
   net.onnx, net.xml         an inference, as OpenVINO reads it (docs/openvino.md)
 """
 
@@ -176,8 +177,8 @@ def add_open_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="operation of a GraphDef that the step runs (default: all that nothing reads), or"
-        " signature of a SavedModel (serving_default, or the only one)",
+        help="operation of a GraphDef that the step runs (default: a MetaGraph's train_op, else all"
+        " that nothing reads), or signature of a SavedModel (serving_default, or the only one)",
     )
     opened.add_argument(
         "--trust",

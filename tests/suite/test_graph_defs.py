@@ -8,6 +8,7 @@ import tensorflow as tf
 from users_models import outcomes, placed, refused
 
 from suite.capture import from_graph_def
+from suite.capture.load_model import load
 from suite.capture.options import Options
 from suite.cli import main
 
@@ -62,6 +63,29 @@ def test_a_fetch_leaves_out_the_rest(user_folder):
     assert not [n for n in graph.op_names if n.startswith(("gradients", "train"))]
     message = refused(from_graph_def.capture_file, "train.pb", Options(fetch=("los",)))
     assert message == "train.pb: there is no operation 'los' to fetch; check the name"
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_meta_graph_runs_what_trains_it(user_folder, as_text):
+    """Also: it need not say so."""
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(training_graph(True), name="")
+        v1.train.export_meta_graph("plain.meta", as_text=as_text)
+        v1.add_to_collection("train_op", graph.get_operation_by_name("train"))
+        v1.train.export_meta_graph("model.ckpt-9.meta", as_text=as_text)
+    graph = load("model.ckpt-9.meta", Options(batch=5)).graph
+    assert graph.name == "model.ckpt-9"
+    assert graph.metadata["choices"] == [
+        "inputs x (5, 4), y (5, 3)",
+        "runs train (its train_op; --fetch)",
+    ]
+    assert "ResourceApplyGradientDescent" in graph.op_types
+    plain = from_graph_def.capture_file("plain.meta", Options()).graph
+    assert plain.metadata["choices"][1].startswith("runs loss, train, ")
+    forward = from_graph_def.capture_file("model.ckpt-9.meta", Options(fetch=("loss",))).graph
+    assert forward.metadata["choices"][1] == "runs loss"
+    (user_folder / "no.meta").write_bytes(training_graph(True).SerializeToString()[:-9])
+    assert "no.meta is damaged or no MetaGraph" in refused(from_graph_def.capture_file, "no.meta")
 
 
 def test_a_steps_own_assignment_is_no_initialisation(user_folder):
