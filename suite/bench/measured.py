@@ -28,7 +28,7 @@ def measured(job: Job, problem: Problem, placement: Placement, simulated: Record
     Raises InputError where this host cannot be the cell's machine.
     """
     timing = Timing() if job.timeout is None else Timing(timeout=job.timeout)
-    result = backend_of(job).measure(_step(job), np.asarray(placement.devices), timing)
+    result = backend_of(job).measure(step_of_job(job), np.asarray(placement.devices), timing)
     names = [device.name for device in problem.machine.devices]
     peaks = zip(names, result.peak_memory or (None,) * len(names), strict=True)
     kept = ("step_time", "peak_memory", "busy", "moved", "oom")
@@ -66,13 +66,13 @@ def fastest(
     settings = job.measure_top
     assert settings is not None
     asked = candidates(problem, answer, best)
-    found = measure(asked, backend_of(job), _step(job), settings, job.timeout)
+    found = measure(asked, backend_of(job), step_of_job(job), settings, job.timeout)
     return found.placement, found.as_record()
 
 
 def real_judge(job: Job, problem: Problem, simulator: AnySimulator) -> RealJudge:
     """What judges a job's search by real runs; InputError where this host is not the machine."""
-    return RealJudge(simulator, backend_of(job), _step(job), timing_within(job.timeout))
+    return RealJudge(simulator, backend_of(job), step_of_job(job), timing_within(job.timeout))
 
 
 def backend_of(job: Job) -> Backend:
@@ -81,7 +81,8 @@ def backend_of(job: Job) -> Backend:
     return open_backend(job.backend, cell.machine, cell.gpus, job.cluster_file, job.expose)
 
 
-def _step(job: Job) -> Step:
+def step_of_job(job: Job) -> Step:
+    """What a job's placements are run as; InputError where nothing can be run."""
     if job.graph_file is None:
         return step_of_task(job.cell.task, job.backend)
     loaded = load_file(Path(job.graph_file))

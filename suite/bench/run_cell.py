@@ -64,6 +64,7 @@ def run(
         placer: Placer = make_placer(job.placer, job.parameters)
         record["parameters"], where = parameters_of(job.placer, placer), type(placer).__module__
         simulators(problem)  # a problem that the simulator cannot count is no placement's fault
+        _check_runs(job)
         journal = journal or Journal()
         search = search_of(job, problem, journal, saved)
         # What stops real runs may be the host: then the cell is to be tried again.
@@ -114,6 +115,14 @@ def _fastest(
     except Exception as error:
         why = str(error) if isinstance(error, InputError) else failure(error)
         raise InputError(f"the search's best answers did not run: {why}") from error
+
+
+def _check_runs(job: Job) -> None:
+    """Raise InputError where no answer of a job could be run: before the search, not after."""
+    if job.backend != SIMULATOR:
+        from suite.bench.measured import step_of_job
+
+        step_of_job(job)
 
 
 def _verdict(job: Job, problem: Problem, placement: Placement, simulated: Record) -> Record:

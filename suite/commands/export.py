@@ -96,16 +96,15 @@ def _export_graph(arguments: argparse.Namespace) -> dict[str, Any]:
     from suite.core.quiet_tensorflow import quiet_start
     from suite.execution.devices import names_on
     from suite.execution.export import export_graph_def, tensorflow_devices
-    from suite.execution.steps import step_of
+    from suite.execution.steps import graph_def_behind
     from suite.formats.interchange import read_placement
 
     loaded, problem = problem_of(arguments)
     placement = read_placement(arguments.placement, problem)
     with quiet_start():
         import tensorflow  # noqa: F401
-    step = step_of(loaded, arguments.backend, arguments.model, options_of(arguments))
     devices = tensorflow_devices(problem, placement, arguments.backend)
-    path = export_graph_def(step.graph_def, devices, arguments.output)
+    path = export_graph_def(graph_def_behind(loaded), devices, arguments.output)
     names = names_on(problem.machine, arguments.backend)
     return {"path": str(path), "format": "GraphDef", "devices": names}
 

@@ -92,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
     gpus = len(machine.gpus)
     files = _files(arguments.tasks)
     problems = {t: make_problem(t, arguments.machine, gpus, file) for t, file in files.items()}
+    # Before the placements are searched: what cannot be run is to be told at once.
+    steps = {task: step_of_task(file or task, asked) for task, file in files.items()}
     drawn = {}
     best = {} if arguments.plain else BEST
     for task, problem in problems.items():
@@ -111,7 +113,6 @@ def run(arguments: argparse.Namespace) -> int:
         ):
             backend.start()
         keep_machine(arguments.machine, arguments.output / GRID / machine.name)
-        steps = {task: step_of_task(files[task] or task, asked) for task in problems}
         for number, task in product(range(1, arguments.rounds + 1), problems):
             run_on = drawn[task], backend, timing, arguments.output, number
             for cell, record in compare(task, problems[task], steps[task], *run_on):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from suite.capture.load_model import Loaded
 from suite.capture.options import Options
 from suite.core.errors import InputError
@@ -9,12 +11,17 @@ from suite.execution.measurement import Step
 from suite.execution.openvino.network import Network
 
 OPENVINO = "openvino"
+_REFERENCE_VARIABLES = ("Variable", "VariableV2")
+"""TensorFlow 1's, which no backend gives values to."""
 
 
 def step_of(
     loaded: Loaded, backend: str, model: str | None, options: Options, seed: int = 0
 ) -> Step:
-    """The step of a loaded MODEL; InputError where it says nothing of how ``backend`` runs it."""
+    """The step of a loaded MODEL; InputError where ``backend`` cannot run it, or nothing says how.
+
+    That is before any backend starts, and before a search whose answers are to be run.
+    """
     names, from_openvino = loaded.graph.op_names, OPENVINO in loaded.graph.metadata
     if backend == OPENVINO:
         if not from_openvino or model is None or model.endswith((".json", ".npz")):
@@ -23,9 +30,21 @@ def step_of(
                 " backend session or cluster"
             )
         return Network.of(model, names, options, seed)
+    for name, op_type in zip(names, loaded.graph.op_types, strict=True):
+        if op_type in _REFERENCE_VARIABLES:
+            raise InputError(
+                f"{loaded.origin} cannot be run: {name!r} is a reference variable; make the graph"
+                " after tf.compat.v1.enable_resource_variables(), or its variables by"
+                " tf.compat.v1.get_variable(..., use_resource=True)"
+            )
+    return Step(graph_def_behind(loaded), names, seed)
+
+
+def graph_def_behind(loaded: Loaded) -> Path:
+    """The GraphDef of a loaded MODEL; InputError where it has none."""
     if loaded.graph_def is not None:
-        return Step(loaded.graph_def, names, seed)
-    if from_openvino:
+        return loaded.graph_def
+    if OPENVINO in loaded.graph.metadata:
         raise InputError(f"{loaded.origin} is OpenVINO's; run it with --backend openvino")
     raise InputError(
         f"{loaded.origin} says nothing of how it runs: its GraphDef is not beside it, by the same"

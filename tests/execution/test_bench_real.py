@@ -127,6 +127,17 @@ def test_a_grid_may_run_the_best_answers_before_it_records_one(tmp_path):
     assert "0 to run" in bench(tmp_path, "--backend", "cluster", "--expose").stdout
 
 
+def test_what_cannot_be_run_is_told_before_it_is_searched(tmp_path):
+    prepare(tmp_path, {"random": 1})
+    (tmp_path / "layers.pb").unlink()
+    done = bench(tmp_path, "--backend", "session")
+    assert "mine@session: 1 error" in done.stdout, done.stdout + done.stderr
+    (path,) = (tmp_path / "r").glob("mine@session/*/*/*/random/seed0.json")
+    record = json.loads(path.read_text())
+    assert "placebench graph MODEL --output FILE writes both" in record["reason"]
+    assert "evaluations" not in record
+
+
 @pytest.mark.usefixtures("plugin")
 def test_a_learner_whose_answer_ran_out_of_time_need_not_learn_again(tmp_path):
     prepare(tmp_path, {})

@@ -296,6 +296,28 @@ def test_the_graph_of_a_step_is_written_with_what_runs_it(folder, capsys):
     assert (folder / "again.pb").read_bytes() == (folder / "own.pb").read_bytes()
 
 
+def test_reference_variables_are_placed_and_exported_but_never_run(folder, capsys):
+    """Which is told before a backend starts, and before a search whose answers it would run."""
+    with tf.Graph().as_default() as graph:
+        w = tf.compat.v1.get_variable("w", [8, 8], use_resource=False)
+        tf.matmul(w, w, name="product")
+    (folder / "old.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    here = ["old.pb", "--machine", "m.toml"]
+    place = ["place", *here, "--placer", "best_of_random", "--set", "k=2", "--output"]
+    assert main([*place, "old.json"]) == 0
+    placed = [*here, "--placement", "old.json"]
+    assert main(["export", *placed, "--output", "old"]) == 0
+    real = [*place, "new.json", "--backend", "session"]
+    top, judged = [*real, "--measure-top", "2"], [*real, "--judge", "real", "--evaluations", "2"]
+    for asked in (["run", *placed], top, judged):
+        capsys.readouterr()
+        assert main(asked) == 2
+        told = capsys.readouterr().err
+        assert "'w' is a reference variable; make the graph after tf.compat.v1.enable_" in told
+        assert "starting backend" not in told
+        assert not (folder / "new.json").exists()
+
+
 RUN = ["run", "net.pb", "--machine", "m.toml", "--placement"]
 EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
 
