@@ -241,11 +241,16 @@ def options_of(arguments: argparse.Namespace) -> Options:
 def machine_of(arguments: argparse.Namespace) -> Machine:
     """Load the machine that is named, or the usual one of the model, with the GPUs asked for.
 
-    That is before the model is captured, which may take minutes.
+    That is before the model is captured, which may take minutes. InputError for a file that names a
+    backend that there is not, although none is needed yet.
     """
+    from suite.execution.backends import BACKENDS
     from suite.formats.machine_toml import load_machine
 
-    machine = load_machine(machine_name(arguments))
+    name = machine_name(arguments)
+    machine = load_machine(name)
+    if machine.backend not in ("", *BACKENDS):
+        raise InputError(f"{name}: backend is {machine.backend!r}; one of {', '.join(BACKENDS)}")
     return machine if arguments.gpus is None else machine.with_gpus(arguments.gpus)
 
 

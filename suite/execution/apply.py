@@ -111,11 +111,15 @@ def apply(
     """
     from suite.capture.from_module import capture_step
     from suite.capture.options import Options
+    from suite.formats.interchange import read_placement_names
 
     traced = step[0] if isinstance(step, tuple | list) and step else step
     name = str(getattr(traced, "__name__", None) or getattr(traced, "name", None) or "the step")
     program = capture_step(name, step, Options(batch, inputs or {}, types or {}))
-    names = _names(placement, program.graph)
+    if isinstance(placement, Mapping):
+        names = dict(placement)
+    else:  # called from here, so that its warning is of the caller's line
+        names = read_placement_names(Path(placement), program.graph)
     _check(program, names)
     there = names_here(names.values(), devices)
     full = {op: there[device] for op, device in names.items()}
@@ -156,15 +160,6 @@ def _warn_of_keras(step: object, program: Program, devices: Mapping[str, str]) -
             " for fit, evaluate and predict after this, compile the model with jit_compile=False",
             stacklevel=3,
         )
-
-
-def _names(placement: str | Path | Mapping[str, str], graph: OpGraph) -> dict[str, str]:
-    """Operation -> device name."""
-    from suite.formats.interchange import read_placement_names
-
-    if isinstance(placement, Mapping):
-        return dict(placement)
-    return read_placement_names(Path(placement), graph)
 
 
 def _check(program: Program, names: Mapping[str, str]) -> None:

@@ -1,17 +1,23 @@
 """``suite.apply``: users' own steps on other devices, with the same losses, state and signature."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from free_ports import free_ports
 from six_ops import six_ops
 
+import suite
+from suite.capture.from_module import capture_step
+from suite.capture.options import Options
 from suite.core.errors import InputError
 from suite.execution.apply import _check_kernels
 from suite.execution.child import Child, Setup, await_all
 from suite.execution.devices import names_here
 from suite.execution.network import private_network
+from suite.formats.placement_npz import PLACEMENT
 
 TOLERANCE = 1e-5
 """Relative: TensorFlow merges operations of the unplaced step, which then round otherwise."""
@@ -96,6 +102,17 @@ def test_what_a_keras_model_will_do_otherwise_is_said(local):
     assert "compile the model with jit_compile=False" in xla
     (freed,) = told["freed"]
     assert "the placed step has a fresh one of its settings" in freed
+
+
+def test_a_changed_batch_is_told_at_the_line_of_the_user(tmp_path):
+    spec = tf.TensorSpec([2, 3])
+    step = tf.function(lambda x: tf.reduce_sum(tf.exp(x)), input_signature=[spec])
+    devices = dict.fromkeys(capture_step("step", step, Options()).graph.op_names, "cpu:0")
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"format": PLACEMENT, "devices": devices, "tensor_bytes": 1}))
+    with pytest.warns(UserWarning, match=r"tensors have 1 bytes in all; .* was the batch") as told:
+        suite.apply(step, path)
+    assert [one.filename for one in told] == [__file__]
 
 
 def test_an_operation_without_a_kernel_goes_on_no_gpu():
