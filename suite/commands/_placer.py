@@ -55,11 +55,10 @@ def placer_of(arguments: argparse.Namespace) -> Any:
 def telling_failures(name: str, placer: object) -> Iterator[None]:
     """Raise InputError, which names the line, where a placer fails that may be somebody else's.
 
-    What the command line has words for passes through, and what fails in ``baselines/``: that is a
-    mistake of ours, and its traceback tells more.
+    What the command line has words for passes through, and what fails in ``baselines/`` or
+    ``planners/``: that is a mistake of ours, and its traceback tells more.
     """
-    from suite.bench.first_use import is_ours
-    from suite.search.registry import failure
+    from suite.search.registry import failure, placers
     from suite.search.subprocess_call import NativeCrash
 
     try:
@@ -67,7 +66,7 @@ def telling_failures(name: str, placer: object) -> Iterator[None]:
     except (InputError, Unsupported, BudgetExhausted, OSError, NativeCrash):
         raise
     except Exception as error:
-        if is_ours(name):
+        if placers()[name].startswith(("baselines.", "planners.")):
             raise
         said = failure(error, type(placer).__module__)
         raise InputError(f"placer {name} fails: {said}; mend it") from error
