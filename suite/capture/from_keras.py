@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import keyword
+import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +68,8 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
             choices += loops
             outputs = _outputs(network, inputs)
             labels, loss, optimizer, said = _goal(network, outputs)
-            step = _training_step(network, inputs, loss, optimizer)
+            named = [spec.name for spec in inputs.specs] + _label_names(network, outputs, labels)
+            step = _training_step(network, inputs, loss, optimizer, _signature(named))
             function = step.get_concrete_function(*inputs.specs, *labels)
     except InputError:
         raise
@@ -162,7 +166,7 @@ def _goal(
 
         loss = "compute_loss of its own" if own else f"loss {_written(network.loss)}"
         said = [f"optimizer {kind} and {loss}, as compiled"]
-        said += _label_order(network, outputs, specs)
+        said += _label_order(_label_names(network, outputs, specs), specs)
         return specs, compiled, _fitting(optimizer, network), said
 
     said = []
@@ -227,13 +231,20 @@ def _output_names(network: keras.Model, outputs: object) -> list[str]:
     return sorted(outputs) if isinstance(outputs, dict) else list(network.output_names)
 
 
-def _label_order(
+def _label_names(
     network: keras.Model, outputs: object, specs: Sequence[tf.TensorSpec]
-) -> Iterator[str]:
-    """In words, where there are several labels and their outputs have names."""
+) -> list[str]:
+    """What labels are called: as their outputs, where there are several and these have names."""
     if len(specs) > 1 and (isinstance(outputs, dict) or getattr(network, "output_names", None)):
-        names = _output_names(network, outputs)
-        each = (f"{name} {spec.shape}" for name, spec in zip(names, specs, strict=True))
+        return _output_names(network, outputs)
+    return [spec.name for spec in specs]
+
+
+def _label_order(names: Sequence[str], specs: Sequence[tf.TensorSpec]) -> Iterator[str]:
+    """In words, where there are several labels and their outputs have names."""
+    pairs = list(zip(names, specs, strict=True))
+    if any(name != spec.name for name, spec in pairs):
+        each = (f"{name} {spec.shape}" for name, spec in pairs)
         yield f"labels of the outputs {', '.join(each)}, in this order"
 
 
@@ -244,8 +255,25 @@ def _name(loss: object) -> str:
     return str(getattr(found, "__name__", type(found).__name__)).lower()
 
 
+def _signature(names: Iterable[str]) -> inspect.Signature:
+    """One parameter for each name, spelt as Python and TensorFlow want it; no two alike."""
+    found: list[str] = []
+    for name in names:
+        spelt = re.sub(r"\W", "_", name)
+        spelt = spelt if spelt[0].isalpha() else f"arg_{spelt}"
+        while keyword.iskeyword(spelt) or spelt in found:
+            spelt += "_"
+        found.append(spelt)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind) for name in found])
+
+
 def _training_step(
-    network: keras.Model, inputs: KerasInputs, loss: Loss, optimizer: keras.optimizers.Optimizer
+    network: keras.Model,
+    inputs: KerasInputs,
+    loss: Loss,
+    optimizer: keras.optimizers.Optimizer,
+    signature: inspect.Signature,
 ) -> GenericFunction:
     """Return the ``tf.function`` of one step: its arguments are the inputs, then the labels."""
     import tensorflow as tf
@@ -264,4 +292,6 @@ def _training_step(
         optimizer.apply(tape.gradient(scaled, variables), variables)
         return value
 
+    # By which TensorFlow knows the arguments: it would call them tensors_0 and so on.
+    step.__signature__ = signature  # type: ignore[attr-defined]
     return tf.function(step, autograph=False)

@@ -42,6 +42,9 @@ class TwoArguments(Dense):
         return self.dense(a) * b
 
 
+OUTPUTS = (("my_input", 2), ("near", 1))
+
+
 def called(model, *data):
     model(*data)
     return model
@@ -77,6 +80,22 @@ class Words(keras.Model):
 
     def call(self, ids):
         return keras.ops.mean(self.embed(ids), axis=1)
+
+
+def test_arguments_have_the_names_of_inputs_and_of_several_outputs():
+    """As Python can spell them, none twice."""
+    given = [keras.Input((3,), name=name) for name in ("my-input", "class", "2d")]
+    total = keras.layers.Add()(given)
+    outputs = [keras.layers.Dense(units, name=name)(total) for name, units in OUTPUTS]
+    model = keras.Model(given, outputs)
+    model.compile(keras.optimizers.SGD(0.0), ["mse", "mae"])
+    function = capture_keras(model, "model", Options(batch=4)).function
+    rng = np.random.default_rng(0)
+    shapes = {"my_input": 3, "class_": 3, "arg_2d": 3, "my_input_": 2, "near": 1}
+    data = {name: rng.random((4, size), np.float32) for name, size in shapes.items()}
+    loss = function(**{name: tf.constant(data[name]) for name in sorted(data)})
+    x, y = list(data.values())[:3], list(data.values())[3:]
+    assert float(loss) == pytest.approx(model.test_on_batch(x, y, return_dict=True)["loss"])
 
 
 def test_a_type_that_the_model_does_not_say_is_given():
