@@ -30,6 +30,7 @@ def drive(receive, send, workers):
         {
             "training": {name: training(name, here) for name in OPTIMIZERS},
             "keras": keras_training(),
+            "keras arguments": keras_arguments(),
             "warnings": keras_warnings(),
             "signature": signature(),
             "variables": variables(),
@@ -136,6 +137,29 @@ def keras_training():
     return found
 
 
+def keras_arguments():
+    """One loss, of a model that learns nothing, from arrays, from a dataset and by name."""
+    words, feats = keras.Input((4,), dtype="int32", name="words"), keras.Input((3,), name="feats")
+    embedded = keras.layers.Flatten()(keras.layers.Embedding(9, 2)(words))
+    hidden = keras.layers.Concatenate()([embedded, feats])
+    model = keras.Model([words, feats], keras.layers.Dense(5, activation="softmax")(hidden))
+    model.compile(keras.optimizers.SGD(0.0), "sparse_categorical_crossentropy")
+    graph = capture_step("model", model, Options(batch=ROWS)).graph
+    placed = suite.apply(model, dict.fromkeys(graph.op_names, "cpu:0"), batch=ROWS)
+    rng = np.random.default_rng(0)
+    w, f, y = rng.integers(0, 9, (ROWS, 4)), rng.random((ROWS, 3)), rng.integers(0, 5, ROWS)
+    data = tf.data.Dataset.from_tensor_slices(((w, f), y)).batch(ROWS)
+    ((tensors, labels),) = data
+    return {
+        "fit": model.fit(data, verbose=0).history["loss"],
+        "arrays": float(placed(w, f, y)),
+        "dataset": float(placed(*tensors, labels)),
+        "by name": float(placed(label_0=labels, feats=tensors[1], words=tensors[0])),
+        "swapped": message(lambda: placed(*tensors[::-1], labels)),
+        "short": message(lambda: placed(w, f)),
+    }
+
+
 def keras_warnings():
     """What is said of a model as compiled, compiled by XLA, and with a layer frozen until now."""
     keras.utils.set_random_seed(1)
@@ -191,6 +215,7 @@ def signature():
         "structure of pair": lambda: placed({"a": a, "b": [b, b]}, **numbers),
         "shape": lambda: placed({"a": a[:1], "b": [b]}, **numbers),
         "value": lambda: placed({"a": a, "b": [b]}, **numbers, double=False),
+        "type": lambda: placed({"a": a, "b": [b]}, scale=tf.constant(3), bias=0.25),
         "in a function": lambda: tf.function(lambda: placed({"a": a, "b": [b]}, **numbers))(),
     }.items():
         told[name] = message(call)

@@ -109,6 +109,8 @@ def apply(
     cannot move. Warns where a Keras model would go on with an optimizer other than its own, and
     where its ``fit`` is compiled by XLA, which has one device.
     """
+    import keras
+
     from suite.capture.from_module import capture_step
     from suite.capture.options import Options
     from suite.formats.interchange import read_placement_names
@@ -126,7 +128,8 @@ def apply(
     _check_kernels(program.graph, full)
     _warn_of_keras(step, program, full)
     python = getattr(traced, "python_function", None)
-    return PlacedStep(program, full, Arguments(program.function, python))
+    casts = isinstance(step, keras.Model)
+    return PlacedStep(program, full, Arguments(program.function, python, casts=casts))
 
 
 def _check_kernels(graph: OpGraph, devices: Mapping[str, str]) -> None:

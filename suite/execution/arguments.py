@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suite.core.errors import InputError
 
@@ -20,8 +20,18 @@ if TYPE_CHECKING:
 class Arguments:
     """The parameters of a concrete function, with what each was captured for."""
 
-    def __init__(self, function: ConcreteFunction, python: Callable[..., object] | None) -> None:
-        """Read the signature; ``python``, the function that was traced, gives the defaults."""
+    def __init__(
+        self,
+        function: ConcreteFunction,
+        python: Callable[..., object] | None,
+        *,
+        casts: bool = False,
+    ) -> None:
+        """Read the signature; ``python``, the function that was traced, gives the defaults.
+
+        ``casts``: tensors of other numeric types are cast where Keras' own training would.
+        """
+        self._casts = casts
         positional, keyword = function.structured_input_signature
         parameters = list(function.function_type.parameters.values())
         self._specs: dict[str, object] = dict(
@@ -50,7 +60,7 @@ class Arguments:
         return [
             tensor
             for name, spec in self._specs.items()
-            for tensor in _tensors(name, spec, bound.arguments[name])
+            for tensor in _tensors(name, spec, bound.arguments[name], self._casts)
         ]
 
 
@@ -80,7 +90,7 @@ def _has_tensors(spec: object) -> bool:
     return any(isinstance(leaf, tf.TypeSpec) for leaf in tf.nest.flatten(spec))
 
 
-def _tensors(name: str, spec: object, value: object) -> Iterator[tf.Tensor]:
+def _tensors(name: str, spec: object, value: object, casts: bool) -> Iterator[tf.Tensor]:
     import tensorflow as tf
 
     try:
@@ -93,7 +103,7 @@ def _tensors(name: str, spec: object, value: object) -> Iterator[tf.Tensor]:
     given = tf.nest.flatten(value, expand_composites=True)
     for one, leaf in zip(wanted, given, strict=True):
         if isinstance(one, tf.TypeSpec):
-            yield _tensor(name, one, leaf)
+            yield _tensor(name, one, leaf, casts)
         elif not _equal(one, leaf):
             raise InputError(
                 f"argument {name!r} was captured as {one!r}, not {leaf!r}; place the step that is"
@@ -101,20 +111,36 @@ def _tensors(name: str, spec: object, value: object) -> Iterator[tf.Tensor]:
             )
 
 
-def _tensor(name: str, spec: tf.TensorSpec, value: object) -> tf.Tensor:
+def _tensor(name: str, spec: tf.TensorSpec, value: Any, casts: bool) -> tf.Tensor:
     import tensorflow as tf
 
+    wanted = spec.dtype
+    if tf.is_tensor(value) and value.dtype != wanted:
+        given = tf.as_dtype(value.dtype)
+        if not (casts and _keeps_its_numbers(given, wanted)):
+            raise InputError(
+                f"argument {name!r} is {given.name}, the step was captured for {wanted.name}; give"
+                f" tf.cast({name}, tf.{wanted.name})"
+            )
+        value = tf.cast(value, wanted)
     try:
-        tensor = tf.convert_to_tensor(value, spec.dtype)
+        tensor = tf.convert_to_tensor(value, wanted)
     except (TypeError, ValueError) as error:
         words = str(error).splitlines()[0]
-        raise InputError(f"argument {name!r} is no {spec.dtype.name} tensor: {words}") from None
+        raise InputError(f"argument {name!r} is no {wanted.name} tensor: {words}") from None
     if not spec.shape.is_compatible_with(tensor.shape):
         raise InputError(
             f"argument {name!r} has the shape {tensor.shape}, but the placement is of a step for"
             f" {spec.shape}; capture and place the step for that shape"
         )
     return tensor
+
+
+def _keeps_its_numbers(given: tf.DType, wanted: tf.DType) -> bool:
+    """Whether a cast changes at most digits: a fraction that is cut off hides a mistake."""
+    if wanted.is_integer:
+        return bool(given.is_integer)
+    return bool(wanted.is_floating and (given.is_integer or given.is_floating))
 
 
 def _equal(one: object, other: object) -> bool:

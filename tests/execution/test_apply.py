@@ -133,6 +133,16 @@ def test_a_compiled_keras_model_goes_on_with_its_own_optimizer(local):
     assert found["fit"] < found["placed"][0]
 
 
+def test_a_keras_step_takes_what_fit_takes_and_knows_its_inputs_names(local):
+    """A dataset of NumPy's own whole numbers and floats, both of 64 bits."""
+    found = local["keras arguments"]
+    for how in ("arrays", "dataset", "by name"):
+        assert found[how] == pytest.approx(found["fit"][0], rel=TOLERANCE), how
+    words = "argument 'words' is float64, the step was captured for int32; give tf.cast(words, tf."
+    assert words in found["swapped"]
+    assert "called as step(words, feats, label_0): missing" in found["short"]
+
+
 def test_nested_arguments_keywords_and_none_are_kept(local):
     found = local["signature"]
     assert found["structure"] == {"sum": True, "nothing": True, "both": (True, [True])}
@@ -147,6 +157,7 @@ def test_nested_arguments_keywords_and_none_are_kept(local):
         ("structure of pair", "'pair' was captured as {'a': 'float32(2, 3)', 'b': ["),
         ("shape", "'pair' has the shape (1, 3), but the placement is of a step for (2, 3)"),
         ("value", "'double' was captured as True, not False"),
+        ("type", "'scale' is int32, the step was captured for float32; give tf.cast(scale, tf.fl"),
         ("in a function", "was called in a tf.function"),
     ],
 )
