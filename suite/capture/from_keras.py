@@ -77,7 +77,7 @@ def capture_keras(network: keras.Model, name: str, options: Options) -> Program:
         words = describe_exception(error)
         raise InputError(f"{name}: Keras cannot build a training step: {words}") from None
     try:
-        return capture_function(function, name, choices + said)
+        return capture_function(function, name, [*choices, *said, *_metrics(network)])
     except InputError as error:
         if f"'{optimizer.name}/cond" not in str(error):
             raise
@@ -229,6 +229,17 @@ def _labels(network: keras.Model, outputs: object) -> list[tf.TensorSpec]:
 def _output_names(network: keras.Model, outputs: object) -> list[str]:
     """Names of the outputs, in the order in which Keras takes a structure apart: a dict sorted."""
     return sorted(outputs) if isinstance(outputs, dict) else list(network.output_names)
+
+
+def _metrics(network: keras.Model) -> Iterator[str]:
+    """In words, which metrics a model was compiled with: the step does without them."""
+    import keras
+
+    compiled = getattr(network, "_compile_metrics", None)
+    given = [] if compiled is None else [compiled._user_metrics, compiled._user_weighted_metrics]
+    named = [_written(one) for one in keras.tree.flatten(given) if one is not None]
+    if named:
+        yield f"metrics {', '.join(named)} left out"
 
 
 def _label_names(

@@ -113,6 +113,15 @@ def test_steps_train_as_keras_trains(case):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
+def test_metrics_that_were_compiled_are_said_to_be_left_out():
+    of_outputs = [keras.metrics.MeanSquaredError(name="off"), "mae"]
+    compiled = {"metrics": of_outputs, "weighted_metrics": ["accuracy"]}
+    network = model(optimizer="sgd", loss="mse", **compiled)
+    program = from_keras.capture_keras(network, "net", Options())
+    said = "metrics off, mae, accuracy left out"
+    assert program.graph.metadata["choices"][-1] == said
+
+
 def test_a_compiled_optimizer_is_taken_without_any_loss():
     program = from_keras.capture_keras(model(optimizer="adam"), "net", Options())
     said = "optimizer Adam, as compiled without a loss: the sum of the outputs' mean squares"
