@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from suite.core.arrays import Ints, digest, frozen
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
+    from suite.core.graph import OpGraph
     from suite.core.problem import Problem
 
 
@@ -40,14 +41,9 @@ class Placement:
 
     @classmethod
     def of_names(cls, problem: Problem, names: Mapping[str, str]) -> Placement:
-        """Read operation name -> device name; InputError names the missing and unknown ones."""
+        """Read operation name -> device name; InputError counts the missing and unknown ones."""
         graph, machine = problem.graph, problem.machine
-        for op in graph.op_names:
-            if op not in names:
-                raise InputError(f"the placement has no device for operation {op!r}; add it")
-        known = set(graph.op_names)
-        for op in (op for op in names if op not in known):
-            raise InputError(f"the placement names operation {op!r}, which {graph.name} has not")
+        check_operations(graph, names)
         index = {name: machine.index(name) for name in sorted(set(names.values()))}
         return cls.of(problem, np.array([index[names[op]] for op in graph.op_names], np.int32))
 
@@ -63,6 +59,32 @@ class Placement:
     def hash(self) -> str:
         """16 hexadecimal digits of the device array."""
         return digest([np.asarray(self.devices, np.int32)])
+
+
+def _same_options(missing: Sequence[str], unknown: Sequence[str]) -> str:
+    return "give --fetch, --batch and --input as when it was made, or place this graph"
+
+
+def check_operations(
+    graph: OpGraph,
+    names: Collection[str],
+    advice: Callable[[Sequence[str], Sequence[str]], str] = _same_options,
+) -> None:
+    """Raise InputError unless ``names`` are those of the graph's operations.
+
+    It counts those that are missing and those that are unknown, names the first, and ends with
+    what ``advice`` says of the two lists.
+    """
+    known, given = set(graph.op_names), set(names)
+    if known == given:
+        return
+    missing = [op for op in graph.op_names if op not in given]
+    unknown = [op for op in names if op not in known]
+    first = f"no device for {missing[0]!r}" if missing else f"{unknown[0]!r} in addition"
+    raise InputError(
+        f"the placement is of another graph: it has {first} ({len(missing)} operations missing,"
+        f" {len(unknown)} unknown); {advice(missing, unknown)}"
+    )
 
 
 def check_devices(problem: Problem, devices: Ints) -> None:

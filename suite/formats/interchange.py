@@ -55,7 +55,7 @@ def read_placement(path: Path, problem: Problem) -> Placement:
     """Read and check a placement, .npz or else JSON; InputError says which operation is wrong.
 
     The names of graph and machine in it are for people: what counts is that it fits ``problem``.
-    Warns where it was made for tensors of other sizes, as of another batch.
+    Warns where it was made for the same operations on tensors of other sizes, as of another batch.
     """
     if path.suffix == ".npz":
         return load_placement(path, problem)
@@ -73,11 +73,12 @@ def _tensor_bytes(graph: OpGraph) -> int:
 def read_placement_names(path: Path, graph: OpGraph) -> dict[str, str]:
     """Read a placement as operation name -> device name, without looking whether it fits.
 
-    Warns where it was made for tensors of other sizes than those of ``graph``, as of another batch.
+    Warns where it was made for tensors of other sizes than those of ``graph``, as of another batch;
+    a graph of other operations is no other batch.
     """
     data = _placement_data(path)
     then, now = data.get("tensor_bytes"), _tensor_bytes(graph)
-    if then not in (None, now):
+    if then not in (None, now) and data["devices"].keys() == set(graph.op_names):
         warnings.warn(
             f"{path} was made where tensors have {then:,} bytes in all; here they have {now:,}:"
             " was the batch, or an input, another?",

@@ -380,8 +380,8 @@ def test_a_placement_survives_json(tmp_path_factory, case):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("devices", "a", None), "no device for operation 'a'; add it"),
-        (("devices", "z", "gpu:0"), "names operation 'z', which two_ops has not"),
+        (("devices", "a", None), "no device for 'a' (1 operations missing, 0 unknown)"),
+        (("devices", "z", "gpu:0"), "'z' in addition (0 operations missing, 1 unknown)"),
         (("devices", "a", "gpu:7"), "no device 'gpu:7'; it has cpu:0, gpu:0"),
         (("devices", "a", 1), "devices must map operation names to device names"),
         (("devices", ["gpu:0"]), "devices is ['gpu:0']; give an object"),
@@ -428,6 +428,15 @@ def test_a_placement_for_tensors_of_other_sizes_is_told(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read_placement(path, large)
+
+
+def test_a_placement_of_another_graph_is_not_taken_for_one_of_another_batch(tmp_path, problem):
+    other = changed(PLACED, "devices", {"a": "gpu:0", "z": "cpu:0"}) | {"tensor_bytes": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        words = refusal(read_placement, tmp_path / "p.json", other, problem)
+    assert "of another graph: it has no device for 'b' (1 operations missing, 1 unknown)" in words
+    assert "give --fetch, --batch and --input as when it was made" in words
 
 
 def test_a_placement_survives_an_npz_and_its_devices_go_by_name(tmp_path):

@@ -110,8 +110,11 @@ def test_devices_are_whole_numbers(problem, kind):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"a": "gpu:0", "b": "gpu:0"}, "no device for operation 'c'"),
-        ({"a": "gpu:0", "b": "gpu:0", "c": "cpu:0", "d": "cpu:0"}, "'d', which g has not"),
+        ({"a": "gpu:0", "z": "gpu:0"}, r"no device for 'b' \(2 operations missing, 1 unknown\)"),
+        (
+            {"z": "cpu:0", "a": "gpu:0", "b": "gpu:0", "c": "cpu:0", "y": "cpu:0"},
+            r"'z' in addition \(0 operations missing, 2 unknown\); give --fetch, --batch and --inp",
+        ),
         ({"a": "gpu:9", "b": "gpu:9", "c": "cpu:0"}, "no device 'gpu:9'; it has cpu:0, gpu:0"),
     ],
 )

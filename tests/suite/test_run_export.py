@@ -325,7 +325,7 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([*RUN, "live.json"], "the placement has no device for operation"),
+        ([*RUN, "live.json"], "the placement is of another graph: it has no device"),
         ([*RUN, "nowhere.json"], "nowhere.json"),
         ([*RUN, "frozen.json", "--backend", "tpu"], "no backend 'tpu'; one of session, cluster"),
         ([*RUN, "far.json"], "no device 'gpu:7'"),
@@ -336,7 +336,10 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
         ),
         (["graph", "net.pb", "--output", "net.npz"], "net.pb would be replaced by the GraphDef"),
         (["graph", "net.pb", "--output", "new.pb"], "give the graph a name in .npz or .json"),
-        ([*EXPORT, "live.json", "--output", "new"], "the placement has no device for operation"),
+        (
+            [*EXPORT, "live.json", "--output", "new"],
+            "the placement is of another graph: it has no device",
+        ),
         ([*EXPORT, "frozen.json", "--output", "live"], "live is there and not empty"),
         ([*EXPORT, "frozen.json", "--output", "new", "--backend", "tpu"], "no backend 'tpu'"),
         (["export", "no.keras", *EXPORT[2:], "frozen.json", "--output", "new"], "no such file"),
@@ -368,5 +371,5 @@ def test_a_program_is_refused_a_placement_of_another(folder, monkeypatch):
     request |= {"placement": "frozen.json", "backend": "session", "folder": "new"}
     request["options"] = asdict(Options())
     error = export_live(json.dumps(request))["error"]
-    assert error.startswith("frozen.json: the placement has no device for operation")
+    assert error.startswith("frozen.json: the placement is of another graph: it has no device")
     assert not (folder / "new").exists()
