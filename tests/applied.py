@@ -160,6 +160,15 @@ def keras_arguments():
     }
 
 
+def named(name=None):
+    """A compiled model whose parts have a name, or get a number from Keras."""
+    names = {} if name is None else {"name": name}
+    layer = keras.layers.Dense(1, **names)
+    model = keras.Sequential([keras.Input((8,), name="x"), layer], **names)
+    model.compile(keras.optimizers.Adam(0.01, **names), "mse")
+    return model
+
+
 def keras_warnings():
     """What is said of a model as compiled, compiled by XLA, and with a layer frozen until now."""
     keras.utils.set_random_seed(1)
@@ -282,6 +291,7 @@ def refused():
         )
         return w.assign_add(now * tf.ones([4]))
 
+    first = {name: dict.fromkeys(spread(named(name), ["cpu:0"]), "cpu:0") for name in (None, "net")}
     elsewhere = dict.fromkeys(spread(changing, ["cpu:0"]), "cpu:1")
     good = spread(update, ["cpu:0"])
     without = {op: name for op, name in good.items() if op != "w"}
@@ -289,6 +299,8 @@ def refused():
         "loop": lambda: suite.apply(loop, {}),
         "table": lambda: suite.apply(look_up, {}),
         "another graph": lambda: suite.apply(update, without | {"extra": "cpu:0"}),
+        "numbers": lambda: suite.apply(named(), first[None]),
+        "names": lambda: suite.apply(named("net"), first["net"]),
         "no device": lambda: suite.apply(update, dict.fromkeys(good, "gpu:0")),
         "no name": lambda: suite.apply(update, dict.fromkeys(good, "fast one")),
         "split": lambda: suite.apply(update, good | {"w": "cpu:1"}),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suite.capture.from_function import Program
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
+from suite.core.placement import check_operations
 from suite.execution.arguments import Arguments, packed
 from suite.execution.devices import names_here
 from suite.execution.placed_function import check_placeable, placed_function
@@ -168,15 +170,7 @@ def _warn_of_keras(step: object, program: Program, devices: Mapping[str, str]) -
 def _check(program: Program, names: Mapping[str, str]) -> None:
     """Raise InputError unless ``names`` has all operations and keeps together what must be."""
     graph = program.graph
-    missing = [op for op in graph.op_names if op not in names]
-    unknown = sorted(names.keys() - set(graph.op_names))
-    if missing or unknown:
-        first = f"no device for {missing[0]!r}" if missing else f"{unknown[0]!r} in addition"
-        raise InputError(
-            f"the placement is of another graph: it has {first} ({len(missing)} operations missing,"
-            f" {len(unknown)} unknown); place this very step, made in the same order as then, since"
-            " Keras numbers layers as they are made"
-        )
+    check_operations(graph, names, _made_otherwise)
     first_of: dict[int, str] = {}
     for op, group in zip(graph.op_names, graph.colocation.tolist(), strict=True):
         leader = first_of.setdefault(group, op)
@@ -185,3 +179,25 @@ def _check(program: Program, names: Mapping[str, str]) -> None:
                 f"operations {leader!r} and {op!r} must share a device but are on {names[leader]}"
                 f" and {names[op]}"
             )
+
+
+def _made_otherwise(missing: Sequence[str], unknown: Sequence[str]) -> str:
+    """What to do about the names of a step that has ``missing`` in place of ``unknown``."""
+    if sorted(map(_unnumbered, missing)) != sorted(map(_unnumbered, unknown)):
+        return (
+            "place this very step, made in the same order as then, since Keras numbers layers as"
+            " they are made"
+        )
+    there = {_unnumbered(name): name for name in reversed(unknown)}
+    pairs = zip(missing[0].split("/"), there[_unnumbered(missing[0])].split("/"), strict=True)
+    here, then = next((one, other) for one, other in pairs if one != other)
+    return (
+        f"Keras numbers what has no name as it is made, {here!r} here and {then!r} when it was"
+        " placed: give the layers, the model and the optimizer names, or make the model in the"
+        " same order as then"
+    )
+
+
+def _unnumbered(name: str) -> str:
+    """The name of an operation without the numbers that set scopes of one name apart."""
+    return re.sub(r"_\d+(?=[/_]|$)", "", name)

@@ -200,6 +200,8 @@ def test_a_second_placement_takes_the_variables_along(local):
         ("loop", "loop: operation 'while' (StatelessWhile) calls a function"),
         ("table", "is a resource but no variable"),
         ("another graph", "no device for 'w' (1 operations missing, 1 unknown)"),
+        ("numbers", ": give the layers, the model and the optimizer names, or make the model in"),
+        ("names", "not refused"),
         (
             "no device",
             "'gpu:0' of the placement would be /job:localhost/replica:0/task:0/device:GPU:0",
