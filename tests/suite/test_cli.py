@@ -255,7 +255,7 @@ def edited(folder, name, old, new):
         ("g.json", "}]}", "", "g.json is not whole JSON"),
         ("g.json", '"gpu_kernel": true', '"gpu_kernel": false', "no GPU kernel but is on gpu:0"),
         ("g.json", '"colocation": null', '"colocation": "x"', "must share a device but are on"),
-        ("p.json", '"a": "gpu:0", ', "", "no device for operation 'a'; add it"),
+        ("p.json", '"a": "gpu:0", ', "", "no device for 'a' (1 operations missing, 0 unknown)"),
         ("p.json", '"gpu:0"', '"gpu:1"', "no device 'gpu:1'; it has cpu:0, gpu:0"),
         ("p.json", "}}", "", "p.json is not whole JSON"),
         ("m.toml", 'memory = "1 GB"\n', "", "device gpu:0 has no memory; add it"),
