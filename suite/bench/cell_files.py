@@ -9,7 +9,7 @@ from suite.bench.cell import Job
 from suite.bench.fingerprint import fingerprint
 from suite.bench.made_by import code_of
 from suite.core.errors import InputError
-from suite.search.checkpoint import INTERVAL, Checkpoint
+from suite.search.checkpoint import INTERVAL, Checkpoint, aside
 from suite.search.progress_log import Journal, Listener, most_steps
 from suite.search.registry import make_placer
 
@@ -34,6 +34,11 @@ class Outlets:
     def checkpoint_path(self, job: Job) -> Path:
         """Where the checkpoint of a job's search is."""
         return job.cell.path(self.results).with_suffix(".checkpoint.npz")
+
+    def checkpoints(self, job: Job) -> list[Path]:
+        """Where that is, and where one is that was set aside."""
+        path = self.checkpoint_path(job)
+        return [path, aside(path)]
 
     def checkpoint(self, job: Job) -> Checkpoint:
         """The checkpoint of a job's search."""

@@ -69,7 +69,7 @@ def execute(
             if not pool.running:
                 break
             if pool.failed is not None and not told:
-                warnings.warn(f"{pool.failed}: ending when the cells that run have", stacklevel=2)
+                warnings.warn(f"{pool.failed}: no other cell is begun", stacklevel=2)
                 told = True
             yield from pool.collect(tell)
         if pool.failed is not None:
@@ -221,7 +221,9 @@ class _Worker:
                 record = write_failure(self.job, self.outlets.results, status, reason, self.share)
         except OSError as error:
             record = error
-        self._start()
+        # Where none can be started, the next job that is assigned tries again, and tells.
+        with suppress(OSError):
+            self._start()
         return record
 
     def _answer(self, job: Job, tell: Tell | None) -> Record | OSError | None:

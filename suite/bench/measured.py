@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,14 @@ def backend_of(job: Job) -> Backend:
 
 def step_of_job(job: Job) -> Step:
     """What a job's placements are run as; InputError where nothing can be run."""
-    if job.graph_file is None:
-        return step_of_task(job.cell.task, job.backend)
-    loaded = load_file(Path(job.graph_file))
-    return step_of(loaded, job.backend, job.graph_file, Options())
+    return _step(job.cell.task, job.graph_file, job.backend)
+
+
+@lru_cache(maxsize=2)
+def _step(task: str, graph_file: str | None, backend: str) -> Step:
+    if graph_file is None:
+        return step_of_task(task, backend)
+    return step_of(load_file(Path(graph_file)), backend, graph_file, Options())
 
 
 def _busy(result: Measurement, names: list[str]) -> dict[str, float]:

@@ -20,7 +20,6 @@ from suite.core.cores import Share, take_share
 from suite.core.errors import InputError
 from suite.core.one_line import warn_on_one_line
 from suite.core.quiet_tensorflow import allow_traces
-from suite.search.checkpoint import aside
 from suite.search.progress_log import Listener, Progress
 
 Answer: TypeAlias = Record | OSError | Progress
@@ -106,8 +105,7 @@ def completed(job: Job, record: Record, outlets: Outlets) -> Record:
     if (whole := bounded(job, record)) != record:
         write_json(record := whole, job.cell.path(outlets.results))
     if record["status"] not in AGAIN:
-        saved = outlets.checkpoint_path(job)
-        for path in (saved, aside(saved)):
+        for path in outlets.checkpoints(job):
             path.unlink(missing_ok=True)
     return record
 

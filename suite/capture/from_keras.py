@@ -266,12 +266,12 @@ def _name(loss: object) -> str:
     return str(getattr(found, "__name__", type(found).__name__)).lower()
 
 
-def _signature(names: Iterable[str]) -> inspect.Signature:
+def _signature(names: Iterable[object]) -> inspect.Signature:
     """One parameter for each name, spelt as Python and TensorFlow want it; no two alike."""
     found: list[str] = []
     for name in names:
-        spelt = re.sub(r"\W", "_", name)
-        spelt = spelt if spelt[0].isalpha() else f"arg_{spelt}"
+        spelt = re.sub(r"\W", "_", str(name))  # outputs may have numbers for names
+        spelt = spelt if spelt[:1].isalpha() else f"arg_{spelt}"
         while keyword.iskeyword(spelt) or spelt in found:
             spelt += "_"
         found.append(spelt)

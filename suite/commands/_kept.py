@@ -39,7 +39,7 @@ class Keeper:
                 write(answer, path)
                 del self.troubles[path]
             except OSError as error:
-                self.troubles[path] = f"cannot write {path}: {error.strerror}"
+                self.troubles[path] = f"cannot write {path}: {error.strerror or error}"
             except InputError as error:  # it has become a folder or a device since
                 self.troubles[path] = str(error)
 

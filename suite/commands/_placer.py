@@ -58,7 +58,7 @@ def telling_failures(name: str, placer: object) -> Iterator[None]:
     What the command line has words for passes through, and what fails in ``baselines/`` or
     ``planners/``: that is a mistake of ours, and its traceback tells more.
     """
-    from suite.search.registry import failure, placers
+    from suite.search.registry import failure, is_shipped
     from suite.search.subprocess_call import NativeCrash
 
     try:
@@ -66,7 +66,7 @@ def telling_failures(name: str, placer: object) -> Iterator[None]:
     except (InputError, Unsupported, BudgetExhausted, OSError, NativeCrash):
         raise
     except Exception as error:
-        if placers()[name].startswith(("baselines.", "planners.")):
+        if is_shipped(name):
             raise
         said = failure(error, type(placer).__module__)
         raise InputError(f"placer {name} fails: {said}; mend it") from error

@@ -95,6 +95,8 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     from suite.formats.json_file import json_lines
 
     loaded = model_of(arguments, folder)
+    if arguments.output is not None and loaded.graph_def is None:
+        _check_alone(arguments.output)
     written = [] if arguments.output is None else _write(loaded, arguments.output)
     if arguments.json:
         sys.stdout.write(json_lines(graph_to_json(loaded.graph)))
@@ -104,6 +106,17 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     for words in written:
         print(f"wrote {words}")
     return 0
+
+
+def _check_alone(output: Path) -> None:
+    """Raise InputError where another graph's GraphDef would be taken for what runs this one."""
+    from suite.capture.load_model import graph_def_of
+
+    if (beside := graph_def_of(output)).exists():
+        raise InputError(
+            f"{beside} would be taken for what runs {output}, whose model has no GraphDef; remove"
+            " it, or give another name"
+        )
 
 
 def _write(loaded: Loaded, path: Path) -> list[str]:

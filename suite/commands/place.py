@@ -127,12 +127,12 @@ def _run(arguments: argparse.Namespace, folder: Path) -> int:
     chosen = trials[0].answer
     if chosen is None:
         raise InputError(f"no placer has found a placement that fits; {SEARCH}: {failure}")
+    # Before anything that may take long, or is printed, which may fail on a full disk as well.
+    files = keeper.settle()
+    code = 2 if keeper.troubles else 0
     bound = bound_under(problem, semantics)
     score = judge_json(found.judge, chosen.placement.devices) if found else None
     measured = found.measured if found else None
-    # Before anything is printed, which may fail on a full disk as well.
-    files = keeper.settle()
-    code = 2 if keeper.troubles else 0
     if arguments.json:
         told = trials_json(loaded, problem, trials, bound)
         told |= {"fastest": None if best is None else best.placer}

@@ -192,9 +192,9 @@ def _made_otherwise(missing: Sequence[str], unknown: Sequence[str]) -> str:
     pairs = zip(missing[0].split("/"), there[_unnumbered(missing[0])].split("/"), strict=True)
     here, then = next((one, other) for one, other in pairs if one != other)
     return (
-        f"Keras numbers what has no name as it is made, {here!r} here and {then!r} when it was"
-        " placed: give the layers, the model and the optimizer names, or make the model in the"
-        " same order as then"
+        f"what has no name is numbered as it is made, {here!r} here and {then!r} when it was"
+        " placed: give it one (of a Keras program the layers, the model and the optimizer), or make"
+        " all in the same order as then"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
@@ -248,11 +249,16 @@ def _in_no_table(
     }
     found = []
     for (grid, machine), mine in records.groupby(["grid", "machine"], sort=True):
-        if (grid, machine) not in planned and not any(
-            table_of(name, mine.iloc[:1], published).found for name in open_to_all
-        ):
+        if (grid, machine) in planned:
+            continue
+        asked = _each(open_to_all, partial(_found_in, mine.iloc[:1], published), {})
+        if not any(asked.values()):
             found.append(f"{grid} on {machine}")
     return found
+
+
+def _found_in(records: pd.DataFrame, published: pd.DataFrame, table: str) -> int:
+    return table_of(table, records, published).found
 
 
 def _each(names: Sequence[str], make: Callable[[str], T], failed: dict[str, str]) -> dict[str, T]:

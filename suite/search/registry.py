@@ -149,6 +149,11 @@ def task_sources() -> Mapping[str, str]:
     return _unlike(((task, file) for file in files for task in _tasks_of(file)), "task")
 
 
+def is_shipped(placer: str) -> bool:
+    """Whether a placer is one of placebench's packages, and not of another that is installed."""
+    return placers()[placer].startswith(tuple(f"{package}." for package in PLACER_PACKAGES))
+
+
 def _unlike(named: Iterable[tuple[str, str]], what: str) -> Mapping[str, str]:
     """Name -> where it is; InputError if there is one in two places."""
     found: dict[str, str] = {}

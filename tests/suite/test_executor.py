@@ -75,7 +75,7 @@ def test_a_record_that_cannot_be_written_leaves_the_cells_that_run_to_end(tmp_pa
     path.parent.mkdir(parents=True)
     path.touch()
     ran = execute([slow, lost, late], Outlets(tmp_path / "r"), 2)
-    with pytest.warns(UserWarning, match=f"{path}.*: ending when the cells that run have"):
+    with pytest.warns(UserWarning, match=f"{path}.*: no other cell is begun"):
         assert next(ran)[0] == slow
     with pytest.raises(OSError, match=str(path)):
         next(ran)

@@ -156,3 +156,12 @@ def test_hdf5_needs_the_users_word_before_anything_is_loaded(tmp_path, suffix, c
 def test_trust_is_for_keras_files_alone(capsys):
     assert main(["graph", "nmt_2", "--trust"]) == 2
     assert "--trust is for Keras models in files; leave it out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names", [(0, 1), ("", "2nd"), ("class", "class_")])
+def test_outputs_may_have_any_names(names):
+    x = keras.Input((4,), name="x")
+    network = keras.Model(x, {name: keras.layers.Dense(1)(x) for name in names})
+    network.compile("sgd", dict.fromkeys(names, "mse"))
+    types = capture_keras(network, "net", Options()).graph.op_types
+    assert types.count("Placeholder") == 3

@@ -127,7 +127,7 @@ def test_of_several_unknown_operations_the_first_of_the_file_is_named(problem):
     """Whatever the order in which this run of Python keeps a set."""
     names = {"a": "gpu:0", "b": "gpu:0", "c": "cpu:0"}
     others = dict.fromkeys(reversed("defghijklmnopqrstuvwxyz"), "cpu:0")
-    with pytest.raises(InputError, match="names operation 'z'"):
+    with pytest.raises(InputError, match="it has 'z' in addition"):
         Placement.of_names(problem, names | others)
 
 

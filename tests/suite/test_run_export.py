@@ -335,6 +335,7 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
             "GraphDef is not beside",
         ),
         (["graph", "net.pb", "--output", "net.npz"], "net.pb would be replaced by the GraphDef"),
+        (["graph", "g.json", "--output", "net.npz"], "net.pb would be taken for what runs net.npz"),
         (["graph", "net.pb", "--output", "new.pb"], "give the graph a name in .npz or .json"),
         (
             [*EXPORT, "live.json", "--output", "new"],

@@ -168,7 +168,7 @@ class _Driver:
         keep_graph(job, self.outlets.results)
         machine = job.cell.machine
         keep_machine(machine, self.outlets.results / job.cell.grid / machine)
-        for path in (self.outlets.checkpoint_path(job), *self.outlets.of_record(job)):
+        for path in (*self.outlets.checkpoints(job), *self.outlets.of_record(job)):
             if self._name(path) not in done.files:
                 path.unlink(missing_ok=True)
         self._write(done.files)

@@ -103,6 +103,8 @@ class Node:
         """
         from suite.bench.ray.messages import Report
 
+        if self.pool.failed is not None:
+            raise self.pool.failed
         for parcel in parcels:
             self._begin(parcel)
         until = time.monotonic() + PACE
@@ -110,7 +112,8 @@ class Node:
         while not done and (left := until - time.monotonic()) > 0:
             for job, record in self.pool.collect(self._hear, left):
                 done.append(self._done(job, record))
-            if self.pool.failed is not None:
+            # What has ended is reported first.
+            if self.pool.failed is not None and not done:
                 raise self.pool.failed
         report = Report(tuple(done), self.progress, self._saved())
         self.progress = {}
@@ -157,7 +160,7 @@ class Node:
         self.progress.pop(name, None)
         self.sent.pop(name, None)
         # Of a search that failed the checkpoint is there, for the next bench.
-        paths = [self.outlets.checkpoint_path(job), *self.outlets.board_files(job)]
+        paths = [*self.outlets.checkpoints(job), *self.outlets.board_files(job)]
         paths += self.outlets.of_record(job)
         done = Done(name, record, self._read(paths))
         for path in paths:

@@ -10,7 +10,7 @@ from functools import cache
 from suite.core.library_versions import library_version
 from suite.core.paths import ROOT
 from suite.core.source_digest import PACKAGES
-from suite.search.registry import PLACER_PACKAGES, placers
+from suite.search.registry import is_shipped, placers
 
 OURS = "placebench"
 LIBRARIES = ("numpy", "numba", "scipy", "tensorflow", "keras")
@@ -25,8 +25,7 @@ def installation() -> Mapping[str, str]:
         for path in sorted((ROOT / package).rglob("*")):
             if path.suffix in (".py", ".toml"):
                 ours.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    own = tuple(f"{package}." for package in PLACER_PACKAGES)
-    others = [name for name, where in sorted(placers().items()) if not where.startswith(own)]
+    others = [name for name in sorted(placers()) if not is_shipped(name)]
     versions = {name: library_version(name) or "not installed" for name in LIBRARIES}
     return {
         "Python": platform.python_version(),
