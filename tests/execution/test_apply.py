@@ -201,9 +201,6 @@ def test_a_second_placement_takes_the_variables_along(local):
         ("table", "is a resource but no variable"),
         ("another graph", "no device for 'w' (1 operations missing, 1 unknown)"),
         ("numbers", "give it one (of a Keras program the layers, the model and the optimizer)"),
-            "numbers",
-            "give it one (of a Keras program the layers, the model and the optimizer), or make",
-        ),
         ("names", "not refused"),
         (
             "no device",

@@ -99,7 +99,8 @@ def test_the_fastest_placement_of_hdp_is_drawn(results, graph):
     save(results, graph, "hdp", 1.5, 1)
     save(results, graph, "hdp", 1.0, 2, **over_capacity("nmt_4"))
     figure, (title, *_) = texts(results)
-    assert title == "NMT (4-layer), 4 GPUs: HDP (grid reference, seed 1), 1.50 s a step"
+    whose = "HDP (grid reference, seed 1), 1.50 s a step, the fastest of 2 seeds"
+    assert title == f"NMT (4-layer), 4 GPUs: {whose}"
     forward = figure.axes[0]
     assert [tick.get_text() for tick in forward.get_yticklabels()] == [
         *("source embedding", "encoder 1", "encoder 2", "decoder 1", "softmax")
