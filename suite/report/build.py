@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
@@ -141,13 +141,19 @@ def grids_of(table: str) -> Sequence[str]:
 def _again(name: str, grids: Sequence[str]) -> str:
     """How a table's records are made again, and of which machines they are."""
     run = (name,) if set(grids) == {name} or name not in known_grids() else tuple(reversed(grids))
-    machines = sorted({cell.machine for grid in grids for cell in planned_cells(grid)})
+    machines = sorted({machine for grid in grids for machine in _machines(grid)})
     return AGAIN.format(
         name=name,
         commands=_listed([f"placebench bench {grid}" for grid in run]),
         machines=f"machine{'s' * (len(machines) > 1)} {_listed(machines)}",
         grids=f"grid{'s' * (len(grids) > 1)} {_listed(grids)}",
     )
+
+
+@cache
+def _machines(grid: str) -> frozenset[str]:
+    """The machines of a grid of placebench; several tables ask of most grids."""
+    return frozenset(cell.machine for cell in planned_cells(grid))
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -243,9 +249,7 @@ def _in_no_table(
     """
     open_to_all = [name for name in tables if not grids_of(name)]
     planned = {
-        (cell.grid, cell.machine)
-        for grid in {grid for name in tables for grid in grids_of(name)}
-        for cell in planned_cells(grid)
+        (grid, machine) for name in tables for grid in grids_of(name) for machine in _machines(grid)
     }
     found = []
     for (grid, machine), mine in records.groupby(["grid", "machine"], sort=True):

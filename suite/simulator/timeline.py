@@ -199,11 +199,11 @@ def _with_all_readers(
     read = np.unique(tensors[away].astype(np.int64) * count + devices[readers[away]])
     keys = sent.astype(np.int64) * count + target
     tensor, reader = np.divmod(read[np.isin(read, keys, invert=True)], count)
-    whole = read_instead(graph) if simulator.semantics.control == "output" else None
+    in_place = simulator.semantics.control == "output"
+    whole = read_instead(graph)[tensor] if in_place else tensor
     to = devices[graph.producer[tensor]] if simulator.semantics.broadcast else reader
     order = np.argsort(keys)
-    wanted = (tensor if whole is None else whole[tensor]) * count + to
-    by = order[np.searchsorted(keys[order], wanted)]
+    by = order[np.searchsorted(keys[order], whole * count + to)]
     rows = tensor, source[by], reader, *(column[by] for column in times), np.zeros_like(copied[by])
     columns = zip(transfers, rows, strict=True)
     return tuple(np.concatenate([old, new.astype(old.dtype)]) for old, new in columns)

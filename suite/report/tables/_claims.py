@@ -24,9 +24,9 @@ ROUNDED = 0.01
 RULE = (
     "By the mean over graphs, and the interval of the median: holds where all of the interval is"
     " above zero and the mean reaches the published figure, itself a mean, to within 1 % (it is"
-    " rounded); does not hold where all"
-    " of the interval, and the mean, are below that figure; else undecided. Without a published"
-    " figure, holds where all of the interval is above zero, does not where all is below."
+    " rounded); does not hold where all of the interval, and the mean, are below that figure; else"
+    " undecided. Without a published figure, holds where all of the interval is above zero, does"
+    " not where all is below."
 )
 """How :func:`verdict` decides, in words."""
 

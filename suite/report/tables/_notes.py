@@ -58,28 +58,25 @@ def _effort(records: pd.DataFrame) -> str:
     return f"grid `{records['grid'].iloc[0]}`, {seeds}, {each} evaluated placements each"
 
 
-def on_one_device(comparison: Comparison, heads: Mapping[str, str]) -> list[str]:
-    """Which cells of learned placers are a fitted time: what one device alone takes, or nearly.
+def on_one_device(comparison: Comparison, placer: str, head: str) -> list[str]:
+    """Which cells of the paper's learned placer are a fitted time: one device's alone, or nearly.
 
-    ``heads``: the learned placers that the paper has. That a search ends there is predicted, how
-    long that takes is not.
+    That a search ends there is predicted, how long that takes is not.
     """
     alone: list[str] = []
     ratios: list[float] = []
     for row in comparison.rows:
-        singles = [comparison.ours(row, placer) for placer in ("cpu_only", "gpu_only")]
+        singles = [comparison.ours(row, single) for single in ("cpu_only", "gpu_only")]
         times = [single.median for single in singles if single.values]
-        for placer in heads:
-            ours, theirs = comparison.ours(row, placer), comparison.theirs(row, placer)
-            if not (ours.values and theirs.value > 0):
-                continue
-            if any(abs(ours.median - time) <= NEARLY * time for time in times):
-                alone.append(row.label)
-            else:
-                ratios.append(ratio(ours, theirs))
+        ours, theirs = comparison.ours(row, placer), comparison.theirs(row, placer)
+        if not (ours.values and theirs.value > 0):
+            continue
+        if any(abs(ours.median - time) <= NEARLY * time for time in times):
+            alone.append(row.label)
+        else:
+            ratios.append(ratio(ours, theirs))
     if not alone:
         return []
-    head = " and ".join(heads.values())
     found = agreement.spread(ratios)
     others = f" The others: mean error x{found.error:.2f} (n={found.count})." if found.count else ""
     return [

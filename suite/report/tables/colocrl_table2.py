@@ -68,7 +68,7 @@ def table2(
     )
     derived = [*(gain.entry() for gain in gains.values()), *_group_entries(ours, graphs)]
     data = long_form(ours, list(PLACERS), derived)
-    fitted, *predicted = *basis(ours), *notes.on_one_device(ours, {LEARNED: PLACERS[LEARNED]})
+    fitted, *predicted = *basis(ours), *notes.on_one_device(ours, LEARNED, PLACERS[LEARNED])
     text = (fitted, " ".join(predicted), *_notes(ours))
     return Table(title, lead, sections, text, data, ours.expected, ours.found)
 

@@ -75,7 +75,7 @@ def table1(
     entries += [gain.entry() for gain in gains.values()]
     data = long_form(hdp, list(PLACERS), entries)
     found = about({head: one.records for head, one in real.items()})
-    fitted, *predicted = *basis(hdp), *notes.on_one_device(hdp, {LEARNED: PLACERS[LEARNED]})
+    fitted, *predicted = *basis(hdp), *notes.on_one_device(hdp, LEARNED, PLACERS[LEARNED])
     text = (fitted, " ".join(predicted), *_notes(hdp, where), *found)
     return Table(title, lead, sections, text, data, hdp.expected, hdp.found)
 
