@@ -87,12 +87,12 @@ def time_models(
     backend: Backend,
     rounds: int,
 ) -> tuple[Times, Times]:
-    """Time the operations of models, one after another, in rounds: the fastest step counts.
+    """Time the operations of models, one after another, in rounds: the median step counts.
 
     ``fitting``: models and devices. A host that others disturb does so for seconds to minutes.
     Returns seconds and their relative spreads.
     """
-    from suite.execution.profiling.op_times import OpTimes, measure_ops
+    from suite.execution.profiling.op_times import OpTimes, measure_ops, typical
     from suite.execution.profiling.spreads import op_spread
 
     found: dict[tuple[str, int], list[OpTimes]] = {key: [] for key in fitting}
@@ -101,16 +101,16 @@ def time_models(
             graph, step, _ = models[name]
             at_once = machine.devices[device].parallelism
             times.append(measure_ops(backend, graph, step, device, machine.cpus[0], at_once))
-    best = {key: min(times, key=lambda one: one.step_time) for key, times in found.items()}
-    for (name, device), fastest in best.items():
-        words = f"{fastest.step_time:.4g} s a step, traced times x {fastest.factor:.2f}"
-        if fastest.launch:
-            words += f", launches at least {1e6 * fastest.launch:.1f} us"
+    usual = {key: typical(times) for key, times in found.items()}
+    for (name, device), one in usual.items():
+        words = f"{one.step_time:.4g} s a step, traced times x {one.factor:.2f}"
+        if one.launch:
+            words += f", launches at least {1e6 * one.launch:.1f} us"
         print(f"{name} on {machine.devices[device].name}: {words}", flush=True)
     seconds: Times = {name: {} for name, _ in fitting}
     spreads: Times = {name: {} for name, _ in fitting}
     for (name, device), times in found.items():
-        seconds[name][device] = best[name, device].seconds
+        seconds[name][device] = usual[name, device].seconds
         spreads[name][device] = op_spread(times)
     return seconds, spreads
 

@@ -25,7 +25,7 @@ from suite.execution.measurement import Backend, Measurement, Trace
 from suite.execution.profiling.devices import ELEMENTS, SIZE
 from suite.execution.profiling.links import fit_link, fit_occupancy
 from suite.execution.profiling.machine_file import machine_toml
-from suite.execution.profiling.op_times import OpTimes, least_time, measure_ops
+from suite.execution.profiling.op_times import OpTimes, least_time, measure_ops, typical
 from suite.execution.profiling.probes import CONVOLUTION_FLOPS
 from suite.execution.profiling.profiler import HostProbes, Profiler, profile_host
 from suite.execution.profiling.samples import Samples
@@ -217,11 +217,15 @@ def test_what_rounds_differ_by_is_recorded_as_the_uncertainty(probes, calls_a_ro
 
 
 def test_the_spread_of_operations_is_that_of_steps_and_rounds():
-    """Of the fastest round: what it scatters; of the other: its share, 20 % more of the first."""
+    """Of the median round: what it scatters; of the other: its share, 20 % more of the first."""
     fast = OpTimes(np.array([1.0, 3.0, np.nan]), 4.0, 1.0, 0.0, np.array([0.0, 0.3, np.nan]))
     slow = OpTimes(np.array([2.4, 5.6, np.nan]), 8.0, 1.0, 0.0, np.array([0.9, 0.9, np.nan]))
     expected = [0.2, np.hypot(0.3, 5.6 / 6 - 1), np.nan]
     np.testing.assert_allclose(op_spread([slow, fast]), expected)
+    assert typical([slow, fast]) is fast
+    slowest = replace(slow, step_time=9.0)
+    assert typical([slowest, slow, fast]) is slow
+    assert typical([slowest, replace(slow, step_time=10.0), slow, fast]) is slow
     wild = OpTimes(np.array([9.0]), 9.0, 1.0, 0.0, np.array([50.0]))
     assert op_spread([wild]).tolist() == [1.0]
 
@@ -235,18 +239,28 @@ def test_a_disturbance_of_some_measurements_changes_nothing(probes, calls_a_roun
 
 
 class Warming(SyntheticHost):
-    """Steps that do not count take a ninth as long, those that do thrice, but for the last."""
+    """Steps that do not count take a ninth as long; of those that do, the first and the last."""
 
     def measure(self, step, devices, timing):
         found = super().measure(step, devices, timing)
         seconds, kept = found.step_times[0], timing.steps - timing.discarded
-        times = *(seconds / 9,) * timing.discarded, *(3 * seconds,) * (kept - 1), seconds
+        middle = (seconds,) * (kept - 2)
+        times = *(seconds / 9,) * timing.discarded, seconds / 9, *middle, 9 * seconds
         return replace(found, step_times=times, discarded=timing.discarded)
 
 
-def test_the_fastest_of_the_steps_that_count_is_taken(probes):
+def test_the_median_of_the_steps_that_count_is_taken(probes):
     profile = profile_host(Profiler(Warming(), cpus(2), probes), 0, False, print)
     assert_is_the_synthetic_host(profile)
+
+
+def test_the_median_of_the_three_fastest_rounds_is_taken(probes, calls_a_round):
+    """One round in five is faster than the host mostly is, two are far slower."""
+    pace = (4.0, 0.92, 1.0, 1.0, 2.0)
+    profiler = Profiler(SyntheticHost(lambda c: pace[c // calls_a_round]), cpus(2), probes)
+    profile = profile_host(profiler, 0, False, print, rounds=5)
+    assert profile.disagreement == pytest.approx(1 / 0.92 - 1)
+    assert_is_the_synthetic_host(replace(profile, disagreement=0.0))
 
 
 def test_what_a_transfer_adds_is_added_to_the_work_of_its_own_end():

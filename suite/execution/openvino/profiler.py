@@ -18,7 +18,7 @@ from suite.execution.profiling.devices import DeviceFigures
 from suite.execution.profiling.links import Fit, Occupancy
 from suite.execution.profiling.profiler import HostProfile, pairs
 from suite.execution.profiling.run_step import run_step
-from suite.execution.profiling.samples import ROUNDS, Samples
+from suite.execution.profiling.samples import EXTREMES, Samples
 from suite.execution.profiling.spreads import relative_spread
 
 SIZES = (4, 262_144, 4_194_304)
@@ -51,7 +51,7 @@ class InferenceProfiler:
                 self._samples.add((name, device), float(seconds))
             for length, probe in self._chains.items():
                 kept = self._run(probe, probe.on(device), _SMALL).kept
-                self._samples.add(("chain", length, device), min(kept))
+                self._samples.add(("chain", length, device), float(np.median(kept)))
             self._time_cuts(device, device)
         for s, t in pairs(self._machine):
             self._time_cuts(s, t)
@@ -61,7 +61,7 @@ class InferenceProfiler:
         for size, probe in self._cuts.items():
             timing = _LARGE if size == SIZES[-1] else _SMALL
             kept = self._run(probe, probe.by_turns(source, target), timing).kept
-            self._samples.add(("cut", size, source, target), min(kept))
+            self._samples.add(("cut", size, source, target), float(np.median(kept)))
 
     def _run(self, probe: probes.Probe, devices: Ints, timing: Timing) -> Measurement:
         return run_step(self._backend, probe.step, devices, timing)
@@ -69,7 +69,7 @@ class InferenceProfiler:
     def profile(self) -> HostProfile:
         """The figures that all rounds together tell."""
         machine, samples = self._machine, self._samples
-        ranked = [samples.ranked(rank) for rank in range(1, ROUNDS)]
+        ranked = [samples.ranked(rank) for rank in EXTREMES]
         links = {(s, t): (cut_fit(s, t, samples), _NOTHING_ELSE) for s, t in pairs(machine)}
         spreads = {(s, t): _link_spread(s, t, fit, ranked) for (s, t), (fit, _) in links.items()}
         return HostProfile(
@@ -84,12 +84,12 @@ class InferenceProfiler:
 
 def figures(device: int, samples: Samples) -> DeviceFigures:
     """The figures of a device; what launches nothing takes no time."""
-    peak = 2.0 * probes.SIZE**3 / samples.least("product", device)
-    convolved = probes.CONVOLUTION_FLOPS / samples.least("convolution", device)
-    short, long = (samples.least("chain", length, device) for length in probes.CHAINS)
+    peak = 2.0 * probes.SIZE**3 / samples.typical("product", device)
+    convolved = probes.CONVOLUTION_FLOPS / samples.typical("convolution", device)
+    short, long = (samples.typical("chain", length, device) for length in probes.CHAINS)
     return DeviceFigures(
         peak_flops=peak,
-        memory_bandwidth=12.0 * probes.ELEMENTS / samples.least("total", device),
+        memory_bandwidth=12.0 * probes.ELEMENTS / samples.typical("total", device),
         launch_overhead=max(1e-9, (long - short) / (probes.CHAINS[1] - probes.CHAINS[0])),
         host_overhead=0.0,
         convolution=min(1.0, convolved / peak),
@@ -105,8 +105,8 @@ def cut_fit(source: int, target: int, samples: Samples) -> Fit:
     """
     added = []
     for size in SIZES:
-        alone = [samples.least("cut", size, device, device) for device in (source, target)]
-        both = samples.least("cut", size, source, target)
+        alone = [samples.typical("cut", size, device, device) for device in (source, target)]
+        both = samples.typical("cut", size, source, target)
         added.append((both - float(np.mean(alone))) / probes.HOPS)
     latency, middle, largest = added
     if not 0 < latency < largest:
@@ -129,5 +129,5 @@ def _link_spread(source: int, target: int, fit: Fit, ranked: Sequence[Samples]) 
 
 def _spread(device: int, samples: Samples, ranked: Sequence[Samples]) -> float:
     keys = [*((name, device) for name in KERNELS), *(("chain", n, device) for n in probes.CHAINS)]
-    spreads = [relative_spread(samples.least(*k), [r.least(*k) for r in ranked]) for k in keys]
+    spreads = [relative_spread(samples.typical(*k), [r.typical(*k) for r in ranked]) for k in keys]
     return float(np.median(spreads))

@@ -66,7 +66,7 @@ class DeviceProbes:
             samples.add((name, device), float(seconds))
         for (kind, length), probe in self._chains.items():
             kept = run_probe(backend, probe, device, device, _TIMED).kept
-            samples.add((kind, length, device), min(kept))
+            samples.add((kind, length, device), float(np.median(kept)))
 
 
 def device_keys(device: int) -> list[Key]:
@@ -77,12 +77,12 @@ def device_keys(device: int) -> list[Key]:
 
 def device_figures(device: int, samples: Samples) -> DeviceFigures:
     """The figures of a device that all rounds together tell."""
-    peak = 2.0 * SIZE**3 / samples.least("product", device)
-    convolved = CONVOLUTION_FLOPS / samples.least("convolution", device)
+    peak = 2.0 * SIZE**3 / samples.typical("product", device)
+    convolved = CONVOLUTION_FLOPS / samples.typical("convolution", device)
     launched, host = (_per_op(kind, device, samples) for kind in KINDS)
     return DeviceFigures(
         peak_flops=peak,
-        memory_bandwidth=12.0 * ELEMENTS / samples.least("sum", device),
+        memory_bandwidth=12.0 * ELEMENTS / samples.typical("sum", device),
         launch_overhead=launched,
         host_overhead=host,
         convolution=min(1.0, convolved / peak),
@@ -91,7 +91,7 @@ def device_figures(device: int, samples: Samples) -> DeviceFigures:
 
 def _per_op(kind: str, device: int, samples: Samples) -> float:
     """Seconds that one more small operation adds to a step, dispatch included."""
-    short, long = (samples.least(kind, length, device) for length in CHAINS)
+    short, long = (samples.typical(kind, length, device) for length in CHAINS)
     return max(1e-9, (long - short) / (CHAINS[1] - CHAINS[0]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from suite.core.machine import Device, Machine
 from suite.core.problem import Problem
 from suite.execution.measurement import Backend, Step, Timing
 from suite.execution.profiling.run_step import run_step
+from suite.execution.profiling.samples import ROUNDS
 from suite.simulator.compiled.judge import Simulator
 
 _TIMING = Timing(steps=15, discarded=5, traced=5, timeout=600)
@@ -75,6 +77,12 @@ def measure_ops(
     with np.errstate(invalid="ignore"):
         scatter = np.std(traced, axis=0, ddof=1) / seconds
     return OpTimes(seconds * factor, step_time, factor, launch, scatter)
+
+
+def typical(times: Sequence[OpTimes]) -> OpTimes:
+    """Of the :data:`ROUNDS` fastest rounds that with the median step; of two, the faster."""
+    fastest = sorted(times, key=lambda one: one.step_time)[:ROUNDS]
+    return fastest[(len(fastest) - 1) // 2]
 
 
 def whole_on(backend: Backend, graph: OpGraph, device: int, cpu: int) -> Ints:

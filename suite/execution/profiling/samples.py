@@ -14,6 +14,10 @@ ALLOWED, ALLOWED_BESIDE_GPUS = 0.1, 0.2
 is that of launching what GPUs run. On virtual machines with 16 cores and an H100 or H200 the
 fastest three rounds differed by 12 to 14 %."""
 
+EXTREMES = (0, ROUNDS - 1)
+"""The ranks of the fastest and of the slowest of the rounds that count, for :meth:`Samples.ranked`:
+by what these are off, the figures may be."""
+
 Key = tuple[str | int, ...]
 """What was measured: of which device or devices, of which size."""
 
@@ -30,9 +34,13 @@ class Samples:
         """Add the number of one more round."""
         self._seconds[key].append(seconds)
 
-    def least(self, *key: str | int) -> float:
-        """The fastest round: what others do to a host only ever adds time."""
-        return min(self._seconds[key])
+    def typical(self, *key: str | int) -> float:
+        """The median of the :data:`ROUNDS` fastest rounds.
+
+        Slower ones were disturbed. The fastest alone would be what a step hardly ever takes: the
+        steps to come run on this host as it mostly is.
+        """
+        return float(np.median(sorted(self._seconds[key])[:ROUNDS]))
 
     def ranked(self, rank: int) -> Samples:
         """One number of each thing: that of its fastest round but ``rank`` (0: its fastest)."""

@@ -1,8 +1,8 @@
 """How far off the figures of a profile may be, from what its rounds and its fits leave over.
 
-The figures are those of the fastest rounds. A spread is the root mean square of what the other
-:data:`ROUNDS` fastest ones deviate from them, as a share; of a link's figures, together with what
-its fit leaves unexplained.
+The figures are the medians of the :data:`ROUNDS` fastest rounds. A spread is the root mean square of
+what the fastest and the slowest of these deviate from them, as a share; of a link's figures,
+together with what its fit leaves unexplained.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from suite.core.errors import InputError
 from suite.core.uncertainty import LinkSpread
 from suite.execution.profiling.devices import device_keys
 from suite.execution.profiling.links import Fit, Occupancy
-from suite.execution.profiling.op_times import OpTimes
-from suite.execution.profiling.samples import ROUNDS, Samples
+from suite.execution.profiling.op_times import OpTimes, typical
+from suite.execution.profiling.samples import EXTREMES, Samples
 from suite.execution.profiling.transfers import link_fit, occupancy_fit
 
 MOST = 1.0
@@ -42,15 +42,15 @@ def relative_spread(figure: float, others: Sequence[float]) -> float:
 def device_spread(device: int, samples: Samples) -> float:
     """Of a device's speed: the median of all that was measured on it alone."""
     mine = device_keys(device)
-    best, others = samples.ranked(0), [samples.ranked(rank) for rank in range(1, ROUNDS)]
-    spreads = [relative_spread(best.least(*k), [one.least(*k) for one in others]) for k in mine]
+    others = [samples.ranked(rank) for rank in EXTREMES]
+    spreads = [relative_spread(samples.typical(*k), [o.typical(*k) for o in others]) for k in mine]
     return float(np.median(spreads))
 
 
 def link_spread(source: int, target: int, samples: Samples) -> LinkSpread:
-    """Of a link's figures. A slower round of which no link can be made is left out."""
+    """Of a link's figures. Rounds of which no link can be made are left out."""
     fit, ends = link_fit(source, target, samples), occupancy_fit(source, target, samples)
-    found = [_fits(source, target, samples.ranked(rank)) for rank in range(1, ROUNDS)]
+    found = [_fits(source, target, samples.ranked(rank)) for rank in EXTREMES]
     others = [fits for fits in found if fits is not None]
     latency = relative_spread(fit.latency, [one.latency for one, _ in others])
     bandwidth = relative_spread(fit.bandwidth, [one.bandwidth for one, _ in others])
@@ -71,14 +71,14 @@ def op_spread(times: Sequence[OpTimes]) -> Floats:
     What it scatters from one traced step to the next, together with what its share of the step is
     in the other rounds. That a whole step takes longer is the device's spread, not its operations'.
     """
-    best = min(times, key=lambda one: one.step_time)
-    shares = np.array([one.seconds / one.step_time for one in times if one is not best])
-    between = np.zeros(len(best.seconds))
+    usual = typical(times)
+    shares = np.array([one.seconds / one.step_time for one in times if one is not usual])
+    between = np.zeros(len(usual.seconds))
     if len(shares):
         with np.errstate(invalid="ignore", divide="ignore"):  # where an operation takes no time
-            deviations = shares / (best.seconds / best.step_time) - 1
+            deviations = shares / (usual.seconds / usual.step_time) - 1
         between = np.sqrt(np.mean(deviations**2, axis=0))
-    return np.minimum(MOST, np.hypot(best.scatter, between))
+    return np.minimum(MOST, np.hypot(usual.scatter, between))
 
 
 def _fits(source: int, target: int, samples: Samples) -> tuple[Fit, Occupancy] | None:

@@ -43,7 +43,7 @@ class TransferProbes:
         """Add one round of a pair of devices, or of one device alone; InputError on failure."""
         for key, probe in self._probes.items():
             kept = run_probe(backend, probe, source, target, _TIMING).kept
-            samples.add((key, source, target), min(kept))
+            samples.add((key, source, target), float(np.median(kept)))
 
 
 def link_fit(source: int, target: int, samples: Samples) -> Fit:
@@ -71,5 +71,5 @@ def occupancy_fit(source: int, target: int, samples: Samples) -> Occupancy:
 
 
 def _added(key: str, source: int, target: int, alone: int, samples: Samples) -> float:
-    """Seconds that a step takes longer on two devices than on the one; the least of each."""
-    return samples.least(key, source, target) - samples.least(key, alone, alone)
+    """Seconds that a step takes longer on two devices than on the one."""
+    return samples.typical(key, source, target) - samples.typical(key, alone, alone)
