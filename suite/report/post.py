@@ -15,9 +15,9 @@ from suite.bench.grid import planned_cells
 from suite.core.statistics import Interval, median_interval, ratio_estimate, ratio_interval
 
 GRID = "post"
-RIVALS = "post_rivals"
-"""The grid with other papers' planners and as many placements, on the tasks of Post's paper."""
-OTHERS = (RIVALS, "equal_evaluations", "reference", "paper")
+RIVALS = ("post_rivals", "post_rivals_hdp")
+"""Grids with other papers' planners and as many placements: the tasks of Post's paper, and HDP's."""
+OTHERS = (*RIVALS, "equal_evaluations", "reference", "paper")
 """Grids with the placers of other papers; the first whose searches went on for long enough counts,
 which is the one with more seeds. All have the same settings of a placer, but for the budget;
 ``equal_evaluations`` has ``hdp_tuned`` alone of them."""
@@ -51,8 +51,8 @@ def tasks() -> tuple[Task, ...]:
 
 
 def own_cells() -> tuple[Cell, ...]:
-    """What the two grids that are for this comparison plan."""
-    return (*planned_cells(GRID), *planned_cells(RIVALS))
+    """What the grids that are for this comparison plan."""
+    return tuple(cell for grid in (GRID, *RIVALS) for cell in planned_cells(grid))
 
 
 def planned(placer: str) -> tuple[Task, ...]:
@@ -118,8 +118,8 @@ class Searches:
         """``records``: rows of :func:`suite.report.load_records.load_records`, of all grids."""
         kept = records[records["grid"].isin([GRID, *OTHERS]) & (records["machine"] == "k40")]
         judged = kept["status"].isin(["ok", "oom"])
-        self.own = kept[kept["grid"].isin([GRID, RIVALS])]
-        """The records of the two grids that are for this comparison, failed ones included."""
+        self.own = kept[kept["grid"].isin([GRID, *RIVALS])]
+        """The records of the grids that are for this comparison, failed ones included."""
         self.records = kept[judged & kept["placer"].isin(list(PLACERS))]
         self._cells = dict(iter(self.records.groupby(["task", "gpus", "placer", "grid"])))
 

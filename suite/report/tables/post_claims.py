@@ -254,9 +254,10 @@ def _notes(searches: Searches) -> tuple[str, ...]:
     missing = [f"{task.name} {label} {n}" for task, label, n in searches.missing()]
     return (
         "A search of 4,000 placements tells by its curve what fewer would have found. HDP and"
-        " ColocRL are those of the grids `post_rivals` (4,000 placements, 3 seeds, the tasks of"
-        " Post's paper), `reference` (1,000, 3 seeds) and `paper` (4,000, one seed, three tasks)."
-        " HDP tuned is that of the grid `equal_evaluations` (4,000"
+        " ColocRL are those of the grids `post_rivals` (the tasks of Post's paper) and"
+        " `post_rivals_hdp` (HDP's tasks), 4,000 placements and 3 seeds; where these are not there,"
+        " of `reference` (1,000, 3 seeds) and `paper` (4,000, one seed, three tasks)."
+        " HDP tuned is that of the grids `post_rivals` and `equal_evaluations` (4,000"
         " placements, 5 seeds, HDP's six tasks), with the settings of `reference` and `paper` in"
         " everything but the budget: what its first three seeds had found after 1,000 placements is"
         " what those of `reference` found. Post has the settings of `planners/post.py`; the policy"
