@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.capture.describe_exception import describe_exception
-from suite.capture.graph_def import capture_step, needed, producer, read
+from suite.capture.graph_def import (
+    capture_step,
+    needed,
+    producer,
+    read,
+    read_meta_graph,
+)
 from suite.capture.options import Options
-from suite.capture.packed import unpacked
 from suite.capture.to_graph import Captured
 from suite.core.errors import InputError
 
@@ -59,26 +63,9 @@ def _read(path: Path) -> tuple[tf.compat.v1.GraphDef, list[str]]:
     """The graph of a file, and the operations that it says train it; InputError if it is none."""
     if Path(str(path).removesuffix(".gz")).suffix.lower() != ".meta":
         return read(path), []
-    meta = _meta_graph(path)
+    meta = read_meta_graph(path)
     names = meta.collection_def[_TRAINS].node_list.value
     return meta.graph_def, list(dict.fromkeys(map(producer, names)))
-
-
-def _meta_graph(path: Path) -> tf.compat.v1.MetaGraphDef:
-    """Parse what TensorFlow 1 writes beside a checkpoint; InputError if the file is none such."""
-    import tensorflow as tf
-    from google.protobuf import message, text_format
-
-    data, meta = unpacked(path), tf.compat.v1.MetaGraphDef()
-    with suppress(message.DecodeError):
-        meta.ParseFromString(data)
-    if not meta.graph_def.node:
-        meta.Clear()
-        with suppress(text_format.ParseError, UnicodeDecodeError):
-            text_format.Parse(data.decode("utf-8"), meta)
-    if not meta.graph_def.node:
-        raise InputError(f"{path} is damaged or no MetaGraph; name a GraphDef .pb or .pbtxt")
-    return meta
 
 
 def _is_initial(name: str, target: str | None) -> bool:

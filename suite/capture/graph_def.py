@@ -46,29 +46,42 @@ def capture_step(
 
 
 def read(path: Path) -> tf.compat.v1.GraphDef:
-    """Parse a GraphDef; InputError if the file is none."""
+    """Parse a GraphDef, binary or text; InputError if the file is none."""
     import tensorflow as tf
 
-    data = unpacked(path)
     graph_def = tf.compat.v1.GraphDef()
-    if not (_parsed(data, graph_def, text=False) or _parsed(data, graph_def, text=True)):
+    if not _parsed(path, graph_def):
         raise InputError(f"{path} is damaged or no GraphDef; of a SavedModel, name the folder")
     return graph_def
 
 
-def _parsed(data: bytes, graph_def: tf.compat.v1.GraphDef, *, text: bool) -> bool:
-    """Parse into ``graph_def``; False when that leaves it without operations."""
+def read_meta_graph(path: Path) -> tf.compat.v1.MetaGraphDef:
+    """Parse what TensorFlow 1 writes beside a checkpoint; InputError if the file is none such."""
+    import tensorflow as tf
+
+    meta = tf.compat.v1.MetaGraphDef()
+    if not _parsed(path, meta):
+        raise InputError(f"{path} is damaged or no MetaGraph; name a GraphDef .pb or .pbtxt")
+    return meta
+
+
+def _parsed(path: Path, whole: tf.compat.v1.GraphDef | tf.compat.v1.MetaGraphDef) -> bool:
+    """Parse a file, binary or text, into ``whole``; False where that gives no operations."""
     from google.protobuf import message, text_format
 
-    graph_def.Clear()
-    try:
-        if text:
-            text_format.Parse(data.decode("utf-8"), graph_def)
-        else:
-            graph_def.ParseFromString(data)
-    except (message.DecodeError, text_format.ParseError, UnicodeDecodeError):
-        return False
-    return bool(graph_def.node)
+    data = unpacked(path)
+    for text in (False, True):
+        whole.Clear()
+        try:
+            if text:
+                text_format.Parse(data.decode("utf-8"), whole)
+            else:
+                whole.ParseFromString(data)
+        except (message.DecodeError, text_format.ParseError, UnicodeDecodeError):
+            continue
+        if getattr(whole, "graph_def", whole).node:
+            return True
+    return False
 
 
 def needed(graph_def: tf.compat.v1.GraphDef, wanted: Sequence[str]) -> tf.compat.v1.GraphDef:

@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from suite.capture.branches import CALL, open_branches
+from suite.capture.reference_variables import REFERENCE_VARIABLES
 from suite.capture.tensorflow_internals import OPTIMIZE_GRAPH, REWRITER_CONFIG
 from suite.core.errors import InputError
 
@@ -47,7 +48,7 @@ def _calls(graph_def: tf.compat.v1.GraphDef) -> int:
 
 def _refuse_variables(graph_def: tf.compat.v1.GraphDef) -> None:
     for node in (node for one in graph_def.library.function for node in one.node_def):
-        if node.op in ("Variable", "VariableV2"):
+        if node.op in REFERENCE_VARIABLES:
             raise InputError(
                 f"{node.name!r} is a reference variable of TensorFlow 1 in a function, which cannot"
                 " be inlined; save it with resource variables, or freeze it into a GraphDef (.pb)"

@@ -15,6 +15,8 @@ from suite.core.graph import OpGraph
 if TYPE_CHECKING:
     import tensorflow as tf
 
+REFERENCE_VARIABLES = ("Variable", "VariableV2")
+"""Types of the operations that are one, TensorFlow 1's default."""
 _Key = int | str
 """The number of a colocation class, or the name of an operation that pruning removed."""
 

@@ -42,7 +42,8 @@ def placed(request: Request) -> Placed:
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
         operations = [graph.get_operation_by_name(name) for name in request.step.op_names]
-        initialise = [_assign(op, request.step.seed) for op in _variables(operations)]
+        variables = [op for op in operations if op.type == "VarHandleOp"]
+        initialise = [_assign(op, request.step.seed) for op in variables]
     read = {name.lstrip("^").split(":")[0] for node in graph_def.node for name in node.input}
     targets = [op for op in operations if op.name not in read]
     first = [op.outputs[0] for op in targets if op.outputs]
@@ -98,13 +99,6 @@ def _set_inputs(graph_def: tf.compat.v1.GraphDef, seed: int) -> None:
         node.op = "Const"
         node.attr["dtype"].type = value.dtype
         node.attr["value"].tensor.CopyFrom(value)
-
-
-def _variables(operations: list[tf.Operation]) -> list[tf.Operation]:
-    for op in operations:
-        if op.type in ("Variable", "VariableV2"):
-            raise InputError(f"{op.name!r} is a reference variable; use resource variables")
-    return [op for op in operations if op.type == "VarHandleOp"]
 
 
 def _assign(variable: tf.Operation, seed: int) -> tf.Operation:

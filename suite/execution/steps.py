@@ -6,13 +6,12 @@ from pathlib import Path
 
 from suite.capture.load_model import Loaded
 from suite.capture.options import Options
+from suite.capture.reference_variables import REFERENCE_VARIABLES
 from suite.core.errors import InputError
 from suite.execution.measurement import Step
 from suite.execution.openvino.network import Network
 
 OPENVINO = "openvino"
-_REFERENCE_VARIABLES = ("Variable", "VariableV2")
-"""TensorFlow 1's, which no backend gives values to."""
 
 
 def step_of(
@@ -31,7 +30,7 @@ def step_of(
             )
         return Network.of(model, names, options, seed)
     for name, op_type in zip(names, loaded.graph.op_types, strict=True):
-        if op_type in _REFERENCE_VARIABLES:
+        if op_type in REFERENCE_VARIABLES:  # no backend gives them values
             raise InputError(
                 f"{loaded.origin} cannot be run: {name!r} is a reference variable; make the graph"
                 " after tf.compat.v1.enable_resource_variables(), or its variables by"
