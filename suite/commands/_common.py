@@ -137,11 +137,10 @@ def backend_of(arguments: argparse.Namespace, machine: Machine, otherwise: str) 
 
     InputError for one that there is not, or whose servers are given and which has none.
     """
-    from suite.execution.backends import BACKENDS
+    from suite.execution.backends import check_backend
 
     name: str = arguments.backend or machine.backend or otherwise
-    if name not in BACKENDS:
-        raise InputError(f"there is no backend {name!r}; one of {', '.join(BACKENDS)}")
+    check_backend(name)
     if arguments.cluster is not None and name != "cluster":
         raise InputError("--cluster is for --backend cluster; leave it out, or name that backend")
     return name
@@ -244,13 +243,13 @@ def machine_of(arguments: argparse.Namespace) -> Machine:
     That is before the model is captured, which may take minutes. InputError for a file that names a
     backend that there is not, although none is needed yet.
     """
-    from suite.execution.backends import BACKENDS
+    from suite.execution.backends import check_backend
     from suite.formats.machine_toml import load_machine
 
     name = machine_name(arguments)
     machine = load_machine(name)
-    if machine.backend not in ("", *BACKENDS):
-        raise InputError(f"{name}: backend is {machine.backend!r}; one of {', '.join(BACKENDS)}")
+    if machine.backend:
+        check_backend(machine.backend, f"{name}: ")
     return machine if arguments.gpus is None else machine.with_gpus(arguments.gpus)
 
 

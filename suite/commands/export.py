@@ -67,10 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.capture.load_model import kind_of
     from suite.execution.backends import TENSORFLOW
     from suite.execution.export import check_free
+    from suite.search.registry import unknown
 
     if arguments.backend not in TENSORFLOW:
-        known = ", ".join(TENSORFLOW)
-        raise InputError(f"there is no backend {arguments.backend!r} to export for; one of {known}")
+        raise unknown(arguments.backend, "backend of TensorFlow's", TENSORFLOW)
     check_free(arguments.output)
     kind = "graph" if arguments.model is None else kind_of(arguments.model)
     if kind == "openvino":

@@ -8,10 +8,17 @@ from suite.core.errors import InputError
 from suite.core.machine import Machine
 from suite.execution.measurement import Backend
 from suite.formats.machine_toml import load_machine
+from suite.search.registry import unknown
 
 TENSORFLOW = ("session", "cluster")
 """Those that run TensorFlow's programs."""
 BACKENDS = (*TENSORFLOW, "openvino")
+
+
+def check_backend(name: str, where: str = "") -> None:
+    """Raise InputError, which begins with ``where``, for a backend that there is not."""
+    if name not in BACKENDS:
+        raise InputError(f"{where}{unknown(name, 'backend', BACKENDS)}")
 
 
 def make_backend(
@@ -25,8 +32,7 @@ def make_backend(
         from suite.execution.cluster import ClusterBackend
 
         return ClusterBackend(machine, cluster_file, expose=expose)
-    if name not in BACKENDS:
-        raise InputError(f"there is no backend {name!r}; one of {', '.join(BACKENDS)}")
+    check_backend(name)
     if cluster_file is not None:
         raise InputError(f"a {name} needs no cluster file; leave it out, or take backend cluster")
     if expose:

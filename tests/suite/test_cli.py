@@ -261,7 +261,7 @@ def edited(folder, name, old, new):
         ("m.toml", 'memory = "1 GB"\n', "", "device gpu:0 has no memory; add it"),
         ("m.toml", '"1 GB"', '"1 Gold"', "memory is '1 Gold'; write a size such as"),
         ("m.toml", "peak_flops = 1e12", "peak_flops = -1", "peak_flops is -1; give a number > 0"),
-        ("m.toml", 'name = "two"', 'backend = "clstr"', "m.toml: backend is 'clstr'; one of sess"),
+        ("m.toml", 'name = "two"', 'backend = "clstr"', "m.toml: no backend 'clstr'; did you m"),
         ("m.toml", "[[link]]", "[[", "m.toml: not valid TOML"),
         ("m.toml", "[[link]]", '[[link]]\nfrom = "x:9"', "from 'x:9', which is no device"),
         ("m.toml", "[[link]]", '[[link]]\nfrom = "gpu"', "no [[link]] serves cpu:0 -> gpu:0"),

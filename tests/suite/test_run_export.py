@@ -327,7 +327,7 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
     [
         ([*RUN, "live.json"], "the placement is of another graph: it has no device"),
         ([*RUN, "nowhere.json"], "nowhere.json"),
-        ([*RUN, "frozen.json", "--backend", "tpu"], "no backend 'tpu'; one of session, cluster"),
+        ([*RUN, "frozen.json", "--backend", "tpu"], "no backend 'tpu'; known: cluster, openvino"),
         ([*RUN, "far.json"], "no device 'gpu:7'"),
         ([*RUN, "frozen.json", "--expose"], "a session has no servers to expose"),
         (
@@ -342,7 +342,10 @@ EXPORT = ["export", "net.pb", "--machine", "m.toml", "--placement"]
             "the placement is of another graph: it has no device",
         ),
         ([*EXPORT, "frozen.json", "--output", "live"], "live is there and not empty"),
-        ([*EXPORT, "frozen.json", "--output", "new", "--backend", "tpu"], "no backend 'tpu'"),
+        (
+            [*EXPORT, "frozen.json", "--output", "new", "--backend", "tpu"],
+            "no backend of TensorFlow's 'tpu'",
+        ),
         (["export", "no.keras", *EXPORT[2:], "frozen.json", "--output", "new"], "no such file"),
         (
             ["export", "net.onnx", *EXPORT[2:], "frozen.json", "--output", "new"],
