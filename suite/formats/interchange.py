@@ -5,7 +5,6 @@ The formats are in docs/formats.md.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,13 @@ from suite.formats.graph_json import GRAPH, graph_from_json, graph_to_json
 from suite.formats.graph_npz import FORMAT, load_graph_file, save_graph
 from suite.formats.json_file import read_json, write_json_lines
 from suite.formats.npz_archive import check_npz
-from suite.formats.placement_npz import PLACEMENT, load_placement, save_placement
+from suite.formats.placement_npz import (
+    PLACEMENT,
+    load_placement,
+    save_placement,
+    tensor_bytes,
+    warn_of_other_sizes,
+)
 from suite.formats.schema import Fields, check_fields
 
 _PLACEMENT: Fields = {
@@ -66,10 +71,6 @@ def read_placement(path: Path, problem: Problem) -> Placement:
         raise InputError(f"{path}: {error}") from None
 
 
-def _tensor_bytes(graph: OpGraph) -> int:
-    return int(graph.tensor_bytes.sum())
-
-
 def read_placement_names(path: Path, graph: OpGraph) -> dict[str, str]:
     """Read a placement as operation name -> device name, without looking whether it fits.
 
@@ -77,13 +78,8 @@ def read_placement_names(path: Path, graph: OpGraph) -> dict[str, str]:
     a graph of other operations is no other batch.
     """
     data = _placement_data(path)
-    then, now = data.get("tensor_bytes"), _tensor_bytes(graph)
-    if then not in (None, now) and data["devices"].keys() == set(graph.op_names):
-        warnings.warn(
-            f"{path} was made where tensors have {then:,} bytes in all; here they have {now:,}:"
-            " was the batch, or an input, another?",
-            stacklevel=3,
-        )
+    if data["devices"].keys() == set(graph.op_names):
+        warn_of_other_sizes(path, data.get("tensor_bytes"), graph)
     devices: dict[str, str] = data["devices"]
     return devices
 
@@ -109,7 +105,7 @@ def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
         "format": PLACEMENT,
         "graph": problem.graph.name,
         "machine": problem.machine.name,
-        "tensor_bytes": _tensor_bytes(problem.graph),
+        "tensor_bytes": tensor_bytes(problem.graph),
         "devices": placement.names(problem),
     }
     write_json_lines(data, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ def save_placement(placement: Placement, problem: Problem, path: Path) -> None:
         "format": PLACEMENT,
         "graph": problem.graph.name,
         "machine": problem.machine.name,
+        "tensor_bytes": tensor_bytes(problem.graph),
         "devices": names,
         "operations": _operations(problem.graph),
     }
@@ -37,7 +39,8 @@ def save_placement(placement: Placement, problem: Problem, path: Path) -> None:
 def load_placement(path: Path, problem: Problem) -> Placement:
     """Read what :func:`save_placement` wrote, for the same operations in the same order.
 
-    Raises InputError if the file is damaged, or the placement is not valid for ``problem``.
+    Raises InputError if the file is damaged, or the placement is not valid for ``problem``. Warns
+    as :func:`warn_of_other_sizes` does.
     """
     try:
         check_npz(path)
@@ -48,6 +51,9 @@ def load_placement(path: Path, problem: Problem) -> Placement:
         if devices.ndim != 1 or devices.dtype.kind != "u":
             raise ValueError(f"devices are {devices.dtype}{list(devices.shape)}")
         names, operations = [str(name) for name in header["devices"]], header["operations"]
+        then = header.get("tensor_bytes")
+        if not isinstance(then, int | None):
+            raise ValueError(f"tensor_bytes is {then!r}")
     except FileNotFoundError:
         raise InputError(f"cannot read {path}: no such file; check the path") from None
     except Exception as error:  # one changed byte of a zip raises any of a dozen kinds
@@ -57,6 +63,7 @@ def load_placement(path: Path, problem: Problem) -> Placement:
             f"{path} places other operations than those of {problem.graph.name};"
             " place that graph, or write the placement as JSON, which has their names"
         )
+    warn_of_other_sizes(path, then, problem.graph)
     try:
         used = np.unique(devices)
         if len(used) and used[-1] >= len(names):
@@ -66,6 +73,24 @@ def load_placement(path: Path, problem: Problem) -> Placement:
         return Placement.of(problem, index[devices])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def tensor_bytes(graph: OpGraph) -> int:
+    """Bytes of all tensors together, by which a placement tells one batch from another."""
+    return int(graph.tensor_bytes.sum())
+
+
+def warn_of_other_sizes(path: Path, then: int | None, graph: OpGraph) -> None:
+    """Warn where a placement was made for tensors of other sizes, as of another batch.
+
+    ``then``: their bytes; None, of which nothing follows: its file does not say.
+    """
+    if then not in (None, now := tensor_bytes(graph)):
+        warnings.warn(
+            f"{path} was made where tensors have {then:,} bytes in all; here they have {now:,}:"
+            " was the batch, or an input, another?",
+            stacklevel=4,  # whoever called what reads the file
+        )
 
 
 def _operations(graph: OpGraph) -> str:
