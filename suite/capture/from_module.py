@@ -6,7 +6,9 @@ import difflib
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -50,14 +52,22 @@ def _import(module: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name and (module == error.name or module.startswith(f"{error.name}.")):
-            raise InputError(
-                f"no module {error.name!r} in this folder or installed; check the name"
-            ) from None
+            raise InputError(_not_found(module, error.name)) from None
         said = describe_exception(error)
         raise InputError(f"importing {module} failed: {said}; mend it") from None
     except (Exception, SystemExit) as error:
         said = describe_exception(error)
         raise InputError(f"importing {module} failed: {said}; mend it") from None
+
+
+def _not_found(module: str, lacking: str) -> str:
+    """Why there is no module ``lacking``, of which ``module`` is or is to be a part."""
+    top, file = module.partition(".")[0], Path(*module.split(".")).with_suffix(".py")
+    if not (file.exists() and top in sys.modules):
+        return f"no module {lacking!r} in this folder or installed; check the name"
+    # A folder without an __init__.py counts only where there is no other module of its name.
+    other = getattr(sys.modules[top].__spec__, "origin", None)
+    return f"{file} is hidden by another {top} ({other}); give the folder {top} another name"
 
 
 def _attribute(found: object, module: str, path: str) -> object:

@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from command_line import placebench
+from command_line import ROOT, placebench
 from users_models import outcomes
 
 from suite.capture import from_module
@@ -158,6 +158,15 @@ def test_a_wrong_module_or_function_is_told_on_one_line(target, words):
         from_module.capture_target(target, Options())
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_users_folder_that_a_package_hides_is_told(user_folder):
+    (user_folder / "models").mkdir()
+    (user_folder / "models" / "own.py").write_text(NET)
+    done = placebench("place", "models.own:step", "--machine", "k40", "--placer", "gpu_only")
+    hidden = f"models/own.py is hidden by another models ({ROOT}/models/__init__.py)"
+    assert done.stderr == f"placebench: error: {hidden}; give the folder models another name\n"
+    assert done.returncode == 2
 
 
 @pytest.mark.parametrize("target", ["users_nett:step", "users_net:nonsense"])
