@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
@@ -38,7 +37,7 @@ def add(parsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from suite.execution.child import Child, ChildDied, Setup
-    from suite.execution.cluster_file import read_cluster
+    from suite.execution.cluster_file import check_cores, read_cluster
     from suite.execution.visible_gpus import PCI_ORDER, VISIBLE, visible_gpu
 
     if not arguments.expose:
@@ -50,19 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     plan = read_cluster(arguments.cluster)
     if arguments.number >= len(plan.servers):
         raise InputError(f"{arguments.cluster} has servers 0..{len(plan.servers) - 1}")
-    cores = plan.servers[arguments.number].cores
-    lacking = sorted(set(cores) - os.sched_getaffinity(0))
-    if lacking:
-        raise InputError(
-            f"{arguments.cluster}: server {arguments.number} has cores {lacking}, which this"
-            f" process has not (it may use {sorted(os.sched_getaffinity(0))}); mend cores"
-        )
+    check_cores(arguments.cluster, plan, [arguments.number])
     addresses = tuple(server.address for server in plan.servers)
     visible = "" if arguments.gpu is None else visible_gpu(arguments.gpu)
     setup = Setup(
         "suite.execution.server:serve",
         (addresses, arguments.number),
-        cores,
+        plan.servers[arguments.number].cores,
         ((VISIBLE, visible), PCI_ORDER, ("TF_CPU_ALLOCATOR_USE_BFC", "true")),
     )
     failed = TRIES - 1  # before the first start, no server of ours has had the port

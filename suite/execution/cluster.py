@@ -16,7 +16,13 @@ from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.core.machine import Machine
 from suite.execution.child import Child, ChildDied, Setup, await_all, memory_limit
-from suite.execution.cluster_file import ClusterPlan, ServerPlace, own_cores, read_cluster
+from suite.execution.cluster_file import (
+    ClusterPlan,
+    ServerPlace,
+    check_cores,
+    own_cores,
+    read_cluster,
+)
 from suite.execution.measurement import Backend, Measurement, Step, Timing
 from suite.execution.network import private_network
 from suite.execution.request import Hardware, Ready, Request
@@ -57,12 +63,7 @@ class ClusterBackend(Backend):
                 raise InputError(f"device {device.name} is of kind {device.kind!r}; cpu or gpu run")
         self._kinds = kinds
         self._memory = [device.memory for device in machine.devices]
-        self._file_plan = None if cluster_file is None else read_cluster(cluster_file)
-        if self._file_plan is not None and len(self._file_plan.servers) != len(kinds):
-            raise InputError(
-                f"{cluster_file} has {len(self._file_plan.servers)} servers, machine"
-                f" {machine.name} {len(kinds)} devices; give one for each"
-            )
+        self._file_plan = None if cluster_file is None else _plan(cluster_file, machine)
         self._cores = own_cores(len(kinds)) if self._file_plan is None else []
         self._expose = expose
         self._warned = False
@@ -174,6 +175,18 @@ class ClusterBackend(Backend):
         if self._running is not None:
             self._running.stack.close()
             self._running = None
+
+
+def _plan(cluster_file: Path, machine: Machine) -> ClusterPlan:
+    """The plan of a file; InputError where it is none of this machine, or not for this host."""
+    plan = read_cluster(cluster_file)
+    if len(plan.servers) != machine.n_devices:
+        raise InputError(
+            f"{cluster_file} has {len(plan.servers)} servers, machine {machine.name}"
+            f" {machine.n_devices} devices; give one for each"
+        )
+    check_cores(cluster_file, plan, (i for i, server in enumerate(plan.servers) if server.start))
+    return plan
 
 
 def _local_plan(cores: list[tuple[int, ...]]) -> ClusterPlan:

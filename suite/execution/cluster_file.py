@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -89,6 +90,21 @@ def _loopback(address: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def check_cores(path: Path, plan: ClusterPlan, started: Iterable[int]) -> None:
+    """Raise InputError where servers are to be started here on cores that this process has not.
+
+    ``started``: their numbers; the cores of others are those of other hosts.
+    """
+    usable = os.sched_getaffinity(0)
+    for number in started:
+        lacking = sorted(set(plan.servers[number].cores) - usable)
+        if lacking:
+            raise InputError(
+                f"{path}: server {number} has cores {lacking}, which this process has not (it may"
+                f" use {sorted(usable)}); mend cores"
+            )
 
 
 def own_cores(count: int) -> list[tuple[int, ...]]:

@@ -79,6 +79,20 @@ def test_remote_servers_are_not_started_here(tmp_path):
     assert plan.exposed == ["10.0.0.2:2222", "10.0.0.1:1"]
 
 
+def test_cores_that_this_host_has_not_are_told_before_a_server_is_started(tmp_path):
+    """Those of a server of another host may be any."""
+    path = tmp_path / "cluster.toml"
+    path.write_text(
+        'client = "127.0.0.1:1"\n'
+        '[[server]]\naddress = "10.0.0.2:2222"\ncores = [99998]\n'
+        '[[server]]\naddress = "127.0.0.1:2"\ncores = [0, 99999]\n'
+    )
+    with pytest.raises(
+        InputError, match=r"server 1 has cores \[99999\], which this process has not"
+    ):
+        ClusterBackend(cpus(2), path, expose=True)
+
+
 def test_a_server_that_never_served_is_not_started_again(tmp_path, capsys):
     """Its port is another program's, or its address another host's: it would die for ever."""
     path = tmp_path / "cluster.toml"
