@@ -17,7 +17,9 @@ from suite.formats.toml_file import read_toml
 
 PARTS = ("devices", "overheads", "efficiencies", "links")
 MANY = 10_000
-"""Devices of a kind, or operations that one runs at once, at most."""
+"""Operations that a device runs at once, at most."""
+DEVICES = 255
+"""Of a machine, at most: what the simulator has numbers for."""
 ORIGINS = ("data sheet", "fitted", "measured", "assumed")
 """Where the numbers of a part come from, the best known first."""
 KINDS = ("cpu", "gpu")
@@ -175,10 +177,10 @@ def as_number(value: object) -> float:
         return math.inf
 
 
-def whole_number(value: object, what: str) -> int:
-    """Return a count of at least 1, and at most MANY, as a file gives it; InputError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MANY:
-        raise InputError(f"{what} is {shown(value)}; give a whole number from 1 to {MANY:,}")
+def whole_number(value: object, what: str, most: int) -> int:
+    """Return a count of at least 1, and at most ``most``, as a file gives it; else InputError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InputError(f"{what} is {shown(value)}; give a whole number from 1 to {most:,}")
     return value
 
 
@@ -191,7 +193,7 @@ def each_device(table: Mapping[str, object], where: str) -> list[Mapping[str, ob
         return [table]
     rest = {key: value for key, value in table.items() if key != "count"}
     name = table.get("name", "?")
-    count = whole_number(table["count"], f"{where}: device {name}: count")
+    count = whole_number(table["count"], f"{where}: device {name}: count", DEVICES)
     if not isinstance(table.get("name"), str):
         return [rest] * count
     return [rest | {"name": f"{name}:{i}"} for i in range(count)]
@@ -223,7 +225,7 @@ def _device(table: Mapping[str, object], where: str) -> Device:
         memory_bandwidth=_positive(table, "memory_bandwidth", here),
         launch_overhead=overhead,
         host_overhead=_positive({"host_overhead": host}, "host_overhead", here, zero=True),
-        parallelism=whole_number(table.get("parallelism", 1), f"{here}: parallelism"),
+        parallelism=whole_number(table.get("parallelism", 1), f"{here}: parallelism", MANY),
     )
 
 

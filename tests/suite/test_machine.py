@@ -75,7 +75,7 @@ def test_one_entry_may_stand_for_several_devices():
     assert machine_from_table(table(device=short)).devices == machine_from_table(table()).devices
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.5, True, "two"])
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "two", 256])
 def test_a_count_is_a_whole_number(count):
     devices = [{"name": "gpu", "count": count, "kind": "gpu", **DEVICE}]
     with pytest.raises(InputError, match=r"device gpu: count is .*; give a whole number from 1"):
