@@ -42,7 +42,10 @@ def names_here(used: Iterable[str], given: Mapping[str, str] | None = None) -> d
 
     given, used = given or {}, set(used)
     for name in (name for name in given if name not in used):
-        raise InputError(f"the placement has no device {name!r}; check the names given for devices")
+        raise InputError(
+            f"the placement has nothing on {name!r}, but on {', '.join(sorted(used))}; mend that"
+            " name in devices=, or leave it out"
+        )
     there = _present()
     return {name: _found(name, given.get(name, name), there) for name in sorted(used)}
 
