@@ -33,7 +33,7 @@ def drive(receive: Receive, send: Send, hardware: Hardware) -> None:
     target = _target(hardware) if hardware.workers else ""
     with tf.Graph().as_default(), tf.compat.v1.Session(target, config=settings) as session:
         names = tuple(device.name for device in session.list_devices())
-    send(Ready(names, hardware.cpus > 1 or present < hardware.gpus))
+    send(greeting(hardware, present, names))
     while True:
         request: Request = receive()
         try:
@@ -46,6 +46,17 @@ def drive(receive: Receive, send: Send, hardware: Hardware) -> None:
             send(Failed("error", str(error)))
         except Exception as error:
             send(Failed("error", describe_exception(error)))
+
+
+def greeting(hardware: Hardware, present: int, names: tuple[str, ...]) -> Ready:
+    """What is said of the devices called ``names``; ``present``: physical GPUs."""
+    if present >= hardware.gpus:
+        return Ready(names, virtual=hardware.cpus > 1)
+    told = (
+        f"{hardware.gpus} GPUs are wanted, TensorFlow sees {present} here: the first is split into"
+        f" {hardware.gpus} virtual ones, and step times are no speeds of such a machine"
+    )
+    return Ready(names, virtual=True, warning=told)
 
 
 _NOISE = r"Graph execution error|Detected at|Node:|Hint:|Original stack|<stack|\d+ root error"
@@ -95,7 +106,10 @@ def _gpus_present(hardware: Hardware) -> int:
         return 0
     present = len(tf.config.list_physical_devices("GPU"))
     if not present:
-        raise InputError(f"{hardware.gpus} GPUs are wanted, TensorFlow sees none here")
+        raise InputError(
+            f"{hardware.gpus} GPUs are wanted, TensorFlow sees none here; where nvidia-smi shows"
+            " some, pip install 'tensorflow[and-cuda]'"
+        )
     return present
 
 

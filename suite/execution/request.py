@@ -32,6 +32,8 @@ class Ready:
     """Whether they share hardware."""
     refusal: str = ""
     """Why the hardware asked for cannot be had."""
+    warning: str = ""
+    """What the user may not expect of the devices."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
 from suite.core.machine import Machine
@@ -75,6 +77,8 @@ class SessionBackend(Backend):
         except BaseException:
             driver.stop()
             raise
+        if ready.warning:
+            warnings.warn(ready.warning, stacklevel=1)  # of one place: told once, not at each start
         return driver, ready.virtual
 
     def close(self) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from suite.core.errors import InputError
 from suite.execution.backends import close_backend, open_backend
-from suite.execution.driver import config
-from suite.execution.request import Hardware
+from suite.execution.driver import config, greeting
+from suite.execution.request import Hardware, Ready
 from suite.execution.visible_gpus import free_megabytes, visible_gpu
 
 LISTING = """\
@@ -77,8 +77,16 @@ def test_a_gpu_is_split_into_equal_shares_of_its_free_memory(monkeypatch):
     assert list(split.memory_limit_mb) == [900.0, 900.0, 900.0]
 
 
+def test_that_a_gpu_is_split_is_told():
+    said = greeting(Hardware(cpus=1, gpus=3), present=1, names=())
+    assert said.virtual
+    assert said.warning.startswith("3 GPUs are wanted, TensorFlow sees 1 here: the first is split")
+
+
 def test_gpus_that_are_all_there_are_not_split():
-    settings = config(Hardware(cpus=1, gpus=2), present=4)
+    hardware = Hardware(cpus=1, gpus=2)
+    assert greeting(hardware, present=4, names=("a",)) == Ready(("a",), virtual=False)
+    settings = config(hardware, present=4)
     assert settings.device_count["GPU"] == 2
     assert settings.gpu_options.visible_device_list == "0,1"
     assert settings.gpu_options.allow_growth
