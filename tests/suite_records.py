@@ -6,10 +6,13 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from suite.bench.cell import Cell
 from suite.bench.grid import load_grid
 from suite.bench.record import write_record
 from suite.report.tables import hdp_table1
+from suite.search.checkpoint import Checkpoint
 from suite.search.registry import task as known_task
 
 GPUS = {"inception_v3": 2, "resnet_152": 2, "rnnlm": 2, "nmt_2": 2, "nmt_4": 4, "nmt_8": 8}
@@ -129,3 +132,11 @@ def full(
         time = seconds + cell.seed * (cell.placer == "random")
         made.append(record(cell.task, cell.placer, time, cell.seed, grid=cell.grid, **more))
     return made
+
+
+def save_useless(checkpoint: Checkpoint) -> bytes:
+    """Save a whole checkpoint without anything that a placer asks for; its bytes."""
+    own = {"step": 3, "evaluations": 3, "elapsed": 1.0, "processor": 1.0, "best_time": None}
+    own |= {"history": [], "notes": {}, "rng": np.random.default_rng(0).bit_generator.state}
+    checkpoint.save(own, {"renamed": np.zeros(2)})
+    return checkpoint.path.read_bytes()

@@ -8,10 +8,14 @@ import sys
 import pytest
 from command_line import COMMAND, ENVIRONMENT, ROOT, SMOKE_GRAPH, placebench, records, wait_until
 from command_line import write_grid as write
+from suite_records import save_useless
 
+from suite.bench.cell_files import Outlets
+from suite.bench.grid import load_grid
 from suite.bench.record import deterministic_part
 from suite.cli import main
 from suite.core.paths import MACHINES
+from suite.search.checkpoint import aside
 
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
 pytestmark = pytest.mark.xdist_group("ray")
@@ -103,6 +107,22 @@ def test_a_search_on_a_cluster_is_stopped_by_sigterm_like_any_other(cluster, tmp
     assert f"placebench: kept {output}: the best of stopped after 20" in done.stderr
     assert done.stderr.splitlines()[-1] == "placebench: interrupted"
     assert output.exists()
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_checkpoint_that_a_node_sets_aside_comes_back(cluster, tmp_path):
+    """The cell fails afresh, too: what the search had found is there for whoever mends that."""
+    far = tmp_path / "far"
+    path = write(tmp_path / "g.toml", {"mutation": 1}, parameters="{ every = 0 }")
+    (job,) = load_grid(str(path)).jobs
+    saved = Outlets(far).checkpoint(job)
+    whole = save_useless(saved)
+    done = placebench("bench", path, "--output", far, "--ray", cluster.address)
+    assert done.returncode == 1, done.stderr
+    (record,) = records(far).values()
+    assert record["reason"].startswith("ZeroDivisionError")
+    assert aside(saved.path).read_bytes() == whole
+    assert not saved.path.exists()
 
 
 def test_a_node_that_dies_costs_the_cells_in_flight(cluster, grid, tmp_path):

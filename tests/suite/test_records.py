@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import ROOT, SMOKE_GRAPH, placebench, records, write_grid
+from suite_records import save_useless
 
 from suite.bench.cell import MeasureTop
 from suite.bench.cell_files import Outlets
@@ -194,10 +195,7 @@ def test_a_checkpoint_that_does_not_work_is_dropped_and_the_cell_starts_afresh(t
     outlets = Outlets(tmp_path / "r", interval=0)
     fresh, _ = run(job)
     saved = outlets.checkpoint(job)
-    own = {"step": 3, "evaluations": 3, "elapsed": 1.0, "processor": 1.0, "best_time": None}
-    own |= {"history": [], "notes": {}, "rng": np.random.default_rng(0).bit_generator.state}
-    saved.save(own, {"renamed": np.zeros(2)})
-    whole = saved.path.read_bytes()
+    whole = save_useless(saved)
     with pytest.warns(UserWarning, match=r"does not work \(KeyError.*; rename bad-.* afresh"):
         record, _ = run(job, saved=outlets.checkpoint(job))
     assert record["status"] == "ok"
