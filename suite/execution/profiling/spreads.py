@@ -1,7 +1,7 @@
 """How far off the figures of a profile may be, from what its rounds and its fits leave over.
 
-The figures are the medians of the :data:`ROUNDS` fastest rounds. A spread is the root mean square of
-what the fastest and the slowest of these deviate from them, as a share; of a link's figures,
+The figures are the medians of the :data:`ROUNDS` fastest rounds. A spread is the root mean square
+of what the fastest and the slowest of these deviate from them, as a share; of a link's figures,
 together with what its fit leaves unexplained.
 """
 
