@@ -16,7 +16,7 @@ from suite.core.statistics import Interval, median_interval, ratio_estimate, rat
 
 GRID = "post"
 RIVALS = ("post_rivals", "post_rivals_hdp")
-"""Grids with other papers' planners and as many placements, on the tasks of Post's paper and HDP's."""
+"""Grids with other papers' planners and as many placements: the tasks of Post's paper, HDP's."""
 OTHERS = (*RIVALS, "equal_evaluations", "reference", "paper")
 """Grids with the placers of other papers; the first whose searches went on for long enough counts,
 which is the one with more seeds. All have the same settings of a placer, but for the budget;
