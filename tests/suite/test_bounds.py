@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import every_placement, problems
 
+from suite.bounds import window
 from suite.bounds.alike import NEVER
 from suite.bounds.critical_path import release_and_delivery
 from suite.bounds.load_balance import Load
@@ -114,12 +115,41 @@ def test_a_class_waits_for_what_is_before_it_and_is_followed_by_what_is_behind()
     assert lower_bound(problem).parts["class"] == pytest.approx(5 + 4 * 2 + 7, rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("times", "edge", "labels"),
+    [((1, 1, 7), (1, 2, 0), ["v", "v", None]), ((1, 7, 1), (1, 2, 0), ["v", None, "v"])],
+)
+def test_a_class_may_begin_and_end_with_the_member_that_nothing_ties(times, edge, labels):
+    """Of two members of 1 s one is before, or after, 7 s; the other runs beside that, or first."""
+    problem = make([(99, gpu) for gpu in times], [edge], link=(1e9, 0), colocation=labels)
+    steps = [simulate(problem, devices, "priority") for devices in every_placement(problem)]
+    best = min(step.step_time for step in steps)
+    assert lower_bound(problem).parts["class"] == pytest.approx(1 + 7) == best
+
+
+def test_a_part_of_a_nanosecond_counts_as_a_whole_one():
+    """Three of 1 ns on two GPUs, and hardly any of it on the CPU: 1.5 ns."""
+    assert lower_bound(make([(99e-9, 1e-9)] * 3)).parts["load"] == 2e-9
+
+
 def test_work_between_a_head_and_a_tail_takes_all_three():
     ops = [(99, 5)] + [(99, 1)] * 8 + [(99, 5)]
     edges = [(0, i, 0) for i in range(1, 9)] + [(i, 9, 0) for i in range(1, 9)]
     bound = lower_bound(make(ops, edges, link=(1e9, 0)))
     share = 8 / (2 + 1 / 99)
     assert (bound.kind, bound.seconds) == ("window", pytest.approx(5 + share + 5, rel=1e-6))
+
+
+def test_an_operation_between_two_thresholds_counts_from_the_lower_one(monkeypatch):
+    """With two of each, the middle operations meet the least release time, and not the latest.
+
+    No window is better then than the one that holds the whole step.
+    """
+    monkeypatch.setattr(window, "THRESHOLDS", 2)
+    ops = [(99, 5)] + [(99, 1)] * 8 + [(99, 5)]
+    edges = [(0, i, 0) for i in range(1, 9)] + [(i, 9, 0) for i in range(1, 9)]
+    parts = lower_bound(make(ops, edges, link=(1e9, 0))).parts
+    assert parts["window"] == pytest.approx(parts["load"]) == pytest.approx(18 / (2 + 5 / 99))
 
 
 def test_two_separate_chains_have_no_false_window():
@@ -171,6 +201,14 @@ def test_devices_of_unequal_memory_are_told_apart():
     problem = Problem.create(problem.graph, replace(problem.machine, devices=devices))
     share = 3 / (1 + 1 / 10)
     assert lower_bound(problem).parts["load_memory"] == pytest.approx(share)
+
+
+def test_variables_that_fill_the_memories_to_the_last_byte_fit():
+    problem = make([(10, 1)] * 4, gpus=1, memory="2 GB", persistent_bytes=10**9)
+    cpu, gpu = problem.machine.devices
+    full = replace(problem.machine, devices=(replace(cpu, memory=gpu.memory), gpu))
+    parts = lower_bound(Problem.create(problem.graph, full)).parts
+    assert parts["load_memory"] == pytest.approx(20.0)
 
 
 def test_variables_that_fit_nowhere_give_an_infinite_memory_part():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import every_placement, placed, problems
 
+from suite.bounds import serialisation_kernel
 from suite.bounds.alike import NEVER
 from suite.bounds.critical_path import _delivery_times, _release_times, release_and_delivery
 from suite.bounds.lower_bound import lower_bound
@@ -340,6 +341,21 @@ def test_no_placement_starts_an_operation_sooner(problem):
         line = timeline(problem, devices)
         assert np.all(line.start >= release[ops, devices])
         assert np.all(line.result.nanoseconds - line.end >= delivery[ops, devices])
+
+
+@settings(max_examples=30)
+@given(steps(most=9), st.integers(1, 5))
+def test_the_less_is_looked_at_the_less_is_proven(problem, span):
+    """Run by Python, which reads nothing beyond the end of an array, unlike compiled code."""
+    (whole, plain), modules = both(problem), vars(serialisation_kernel)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(serialisation_kernel, "SPAN", span)
+        for name in [name for name, one in modules.items() if hasattr(one, "py_func")]:
+            patch.setattr(serialisation_kernel, name, modules[name].py_func)
+        short, _ = both(problem)
+    for least, some, most in zip(plain, short, whole, strict=True):
+        assert np.all(least <= some)
+        assert np.all(some <= most)
 
 
 def test_a_gap_is_how_long_a_channel_is_held_and_not_the_way():

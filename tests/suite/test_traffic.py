@@ -13,7 +13,7 @@ from suite.bounds.alike import Alike
 from suite.bounds.lower_bound import lower_bound
 from suite.bounds.serialisation import serial_release_and_delivery
 from suite.bounds.traffic import Place, Traffic, traffic_bound
-from suite.bounds.traffic_program import Prices, Program
+from suite.bounds.traffic_program import Effort, Prices, Program
 from suite.core.graph import OpGraph
 from suite.core.problem import Problem
 from suite.formats.machine_toml import machine_from_table
@@ -139,6 +139,50 @@ def test_channels_out_share_what_leaves_and_channels_in_what_arrives(way, least)
     prices = Prices(free, send, receive, sent=12 * send[None], got=12 * receive[None])
     places = [Place(0, 1), Place(0, 1)]
     assert traffic.proven(places, {0: 0, 1: 1}, prices) == least
+
+
+def small(work, edges, held):
+    """Classes of ``work`` ns, devices of one kind; edges: tensor of ``held`` ns, maker, reader."""
+    tensor, maker, reader = np.array(edges, np.int64).reshape(-1, 3).T
+    one, sent = np.ones(1, np.int64), np.full((len(set(tensor.tolist())), 1), float(held))
+    numbers = np.arange(len(work))
+    times = np.array(work, float)[:, None]
+    return Traffic(numbers, times, tensor, maker, reader, sent, sent, one, one, one)
+
+
+def test_sums_that_are_rounded_up_prove_no_more():
+    """Three times a tenth is 0.30000000000000004, which is more than three tenths."""
+    free, tenth = np.zeros(1), np.full(1, 0.1)
+    prices = Prices(tenth, free, free, sent=np.zeros((0, 1)), got=np.zeros((0, 1)))
+    assert small([1, 1, 1], [], 0).proven([Place(0, 1)], {}, prices) == 3
+
+
+def test_two_hubs_that_are_alike_are_put_apart():
+    """Each of two readers reads a tensor of each hub, and so one of 12 ns crosses each way."""
+    traffic = small([0] * 4, [(0, 0, 2), (1, 0, 3), (2, 1, 2), (3, 1, 3)], 12)
+    places, where = [Place(0, 1), Place(0, 1)], {0: 0, 1: 1}
+    prices = Program.of(traffic, [0, 1]).prices(places, where, Effort())
+    assert traffic.proven(places, where, prices) == 12
+
+
+def test_two_hubs_of_one_class_are_one():
+    """Whoever is not beside both is sent to by the first and sends to the last."""
+    bound = lower_bound(fan(labels=["ends", *[None] * OPS, "ends"]))
+    assert bound.kind == "traffic"
+    assert bound.seconds == pytest.approx(math.ceil(402 / (1 + 400 / (OPS * 100))) * 1e-9)
+
+
+def test_programs_share_what_they_may_take():
+    """Of what one takes twice, less one step, the second has too little."""
+    problem = fan()
+    alike, durations, *_ = known_of(problem)
+    whole = Traffic.of(problem, durations, alike, np.ones(OPS + 2, np.bool_))
+    program, left = Program.of(whole, [0]), Effort()
+    *_, (places, where) = traffic._ways([0], np.isfinite(whole.work), alike.sizes)
+    assert program.prices(places, where, left) is not None
+    taken = Effort().iterations - left.iterations
+    short = Effort(2 * taken - 1)
+    assert [program.prices(places, where, short) is None for _ in range(2)] == [False, True]
 
 
 def test_lanes_share_the_work_and_not_the_channels():
