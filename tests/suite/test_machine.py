@@ -100,6 +100,26 @@ def test_a_share_of_the_peak_is_one_number_for_both_or_one_for_each():
     assert machine.efficiency == {"gpu": both}
 
 
+def test_the_largest_share_is_ten_and_may_be_of_a_kind_that_the_machine_lacks():
+    cpu = [{"name": "a", "kind": "cpu", **DEVICE}]
+    given = {"gpu": {"matmul": 10}}
+    machine = machine_from_table(table(device=cpu, efficiency=given))
+    assert machine.efficiency == {"gpu": {"matmul": (10.0, 10.0)}}
+
+
+def test_what_takes_no_time_is_no_mistake():
+    nothing = dict.fromkeys(("launch_overhead", "host_overhead"), 0)
+    links = dict.fromkeys(
+        ("latency", "send_overhead", "receive_overhead", "gap", "scheduling_latency"), 0
+    )
+    devices = [{"name": f"gpu:{i}", "kind": "gpu", **DEVICE, **nothing} for i in range(2)]
+    devices[1]["launch_overhead"] = 1e-6
+    machine = machine_from_table(table(device=devices, link=[{"bandwidth": 1, **links}]))
+    assert [device.launch_overhead for device in machine.devices] == [0, 1e-6]
+    assert [device.host_overhead for device in machine.devices] == [0, 0]
+    assert all(getattr(machine.links[0], name) == 0 for name in links)
+
+
 def test_transfers_over_different_roots_do_not_wait_for_one_another():
     links = [
         {"bandwidth": 1, "latency": 0, "channel": "shared", "name": "out", "from": "cpu"},
@@ -237,6 +257,20 @@ def test_the_way_between_host_and_gpus_of_h100_8_is_the_one_that_was_measured():
         ({"device": []}, "no .*device"),
         ({"link": []}, "no .*link.* serves cpu:0 -> gpu:0"),
         ({"link": [{"bandwidth": 0, "latency": 0}]}, "bandwidth is 0"),
+        ({"link": [{"bandwidth": True, "latency": 0}]}, "bandwidth is True; give a number > 0"),
+        ({"link": [{"bandwidth": 1, "latency": -1e-6}]}, "latency is -1e-06; give a number >= 0"),
+        (
+            {"link": [{"bandwidth": 1, "latency": 0, "copy_bandwidth": 0}]},
+            "link any -> any: copy_bandwidth is 0; give a number > 0",
+        ),
+        *(
+            (
+                {"device": [{"name": "a", "kind": "cpu", **DEVICE, speed: 0}]},
+                f"device a: {speed} is 0; give a number > 0",
+            )
+            for speed in ("peak_flops", "memory_bandwidth")
+        ),
+        ({"one_process": "yes"}, "one_process is 'yes'; write true or false"),
         ({"link": [{"bandwidth": 1, "latency": 0, "channel": "bus"}]}, "channel is 'bus'"),
         (
             {"link": [{"bandwidth": 1, "latency": 0, "from": "gpu:9"}]},

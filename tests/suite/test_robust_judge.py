@@ -229,11 +229,15 @@ spread = { latency = 0.1, bandwidth = 0.2, overhead = 0.3, copy_bandwidth = 0.4 
 
 
 def test_every_spread_of_a_file_is_that_of_its_own_figure(tmp_path):
-    (tmp_path / "m.toml").write_text("\ufeff" + LINKED)  # as editors on Windows write it
+    one_way = LINKED[LINKED.index("[[link]]") :].replace("0.4", "0.5")
+    ends = 'from = "gpu:0"\nto = "gpu:1"\n'
+    # As editors on Windows write it.
+    (tmp_path / "m.toml").write_text("\ufeff" + LINKED + one_way + ends)
     found = load_spread(tmp_path / "m.toml", None)
     assert found.devices == {"gpu:0": 0.25, "gpu:1": 0.25}
     link = LinkSpread(latency=0.1, bandwidth=0.2, overhead=0.3, copy_bandwidth=0.4)
-    assert found.links == {(None, None): link}
+    other = replace(link, copy_bandwidth=0.5)
+    assert found.links == {(None, None): link, ("gpu:0", "gpu:1"): other}
 
 
 @pytest.mark.parametrize(
