@@ -14,7 +14,9 @@ from command_line import ROOT, placebench, write_grid
 
 from suite.cli import main
 from suite.commands.gate import ROUNDS
+from suite.core.errors import InputError
 from suite.core.statistics import ratio_interval
+from suite.gate.interleave import Side, interleave
 from suite.gate.runs import read_runs
 from suite.gate.verdict import Verdict, confirmed, exit_code
 from suite.report.gate_summary import summary
@@ -100,6 +102,13 @@ def test_more_cells_than_before_are_green(sides, capsys):
     assert (code, "1 new" in text) == (GREEN, True)
 
 
+def test_what_had_no_time_before_is_not_new(sides, capsys):
+    change(sides[0] / "smoke/k40/2gpu/tiny/metis/seed0.json", status="oom", reason="gpu:0 is full")
+    code, text = gate(capsys, *sides)
+    assert code == GREEN
+    assert text == "## Gate: green\n\n7 equal, 2 not measured.\n"
+
+
 def test_other_settings_are_told(sides, capsys):
     path = sides[1] / "smoke/k40/2gpu/tiny/metis/seed0.json"
     change(path, step_time=9.0, fingerprint="0123456789abcdef")
@@ -110,6 +119,8 @@ def test_trouble_is_one_line(sides, tmp_path, capsys):
     assert main(["gate", str(sides[0]), str(tmp_path / "nowhere")]) == 2
     assert "nowhere is no folder; give a results folder" in capsys.readouterr().err
     assert main(["gate", *map(str, sides), "--tolerance", "2"]) == 2
+    assert "give a share such as 0.02" in capsys.readouterr().err
+    assert main(["gate", *map(str, sides), "--tolerance=-0.1"]) == 2
     assert "give a share such as 0.02" in capsys.readouterr().err
 
 
@@ -175,6 +186,39 @@ def test_learned_cells_are_judged_over_their_seeds(tmp_path, factor, code, word,
     found, text = gate(capsys, tmp_path / "base", tmp_path / "head")
     assert found == code
     assert f"1 {word}" in text
+
+
+@pytest.mark.parametrize("learnt", ["base", "head"])
+def test_seeds_of_a_placer_that_learns_on_one_side_only_are_not_held_to_equality(
+    tmp_path, learnt, capsys
+):
+    for side, seconds in (("base", SEEDS), ("head", SEEDS[::-1])):
+        planted(tmp_path / side, seconds, **(LEARNT if side == learnt else {}))
+    code, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert code == GREEN
+    assert "1 within noise" in text
+
+
+def test_other_settings_of_any_seed_are_told(tmp_path, capsys):
+    planted(tmp_path / "base", SEEDS, **LEARNT)
+    planted(tmp_path / "head", [seconds * 1.1 for seconds in SEEDS], **LEARNT)
+    last = len(SEEDS) - 1
+    change(tmp_path / f"head/g/k40/2gpu/tiny/planner/seed{last}.json", fingerprint="0123456789ab")
+    assert "other settings" in gate(capsys, tmp_path / "base", tmp_path / "head")[1]
+
+
+def test_scores_of_workloads_are_exact(tmp_path, capsys):
+    for side in ("base", "head"):
+        planted(tmp_path / side, [1.0], backend="workload")
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == GREEN
+
+
+def test_a_folder_that_is_called_nearly_as_a_round_is_none(tmp_path, capsys):
+    for side in ("base", "head"):
+        planted_rounds(tmp_path / side, [1.0, 1.0, 1.0])
+    planted_rounds(tmp_path / "other", [9.0])
+    (tmp_path / "other/round0").rename(tmp_path / "base/round3_old")
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == GREEN
 
 
 def test_a_gain_below_the_tolerance_is_noise(tmp_path, capsys):
@@ -259,7 +303,7 @@ def test_rounds_are_compared_one_by_one(tmp_path, factor, code, capsys):
 
 
 @pytest.mark.parametrize("disturbed", ["base", "head"])
-@pytest.mark.parametrize(("factor", "code"), [(1.0, GREEN), (1.1, SLOWER)])
+@pytest.mark.parametrize(("factor", "code"), [(1.0, GREEN), (1.005, GREEN), (1.1, SLOWER)])
 def test_one_disturbed_run_decides_nothing(tmp_path, disturbed, factor, code, capsys):
     """As many rounds as the gate runs where nothing is said bear one run that took 30 % longer."""
     times = {"base": np.full(ROUNDS, 1.0), "head": np.full(ROUNDS, factor)}
@@ -369,6 +413,7 @@ def test_a_second_run_that_disagrees_clears_a_cell():
     assert (cleared.word, cleared.note) == ("not confirmed", "the second run: within noise")
     assert exit_code([cleared]) == GREEN
     assert confirmed(slower, [Verdict("cell", "measured", "missing")]) == slower
+    assert confirmed(slower, [Verdict("other", "measured", "within noise")]) == slower
 
 
 def test_two_checkouts_are_run_in_turn(slower_checkout, tmp_path):
@@ -385,6 +430,24 @@ def test_two_checkouts_are_run_in_turn(slower_checkout, tmp_path):
     again = placebench("gate", *folders, *run)
     assert again.returncode == 2
     assert "holds records already; remove it or name another" in again.stderr
+
+
+@pytest.mark.parametrize("ends", [0, 1, 4])
+def test_cells_that_failed_do_not_end_the_rounds_and_a_crash_does(tmp_path, ends, monkeypatch):
+    """Of a checkout whose bench ends so; its code comes first, whatever is installed."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "code/suite").mkdir(parents=True)
+    (tmp_path / "code/suite/__init__.py").touch()
+    program = f"import sys\nopen({str(tmp_path / 'asked')!r}, 'a').write(sys.argv[-1] + '\\n')\n"
+    (tmp_path / "code/suite/cli.py").write_text(f"{program}sys.exit({ends})\n")
+    side = Side(tmp_path / "code", tmp_path / "results")
+    if ends > 1:
+        with pytest.raises(InputError, match=f"bench smoke ended with {ends} in "):
+            interleave([side], "smoke", 2)
+    else:
+        interleave([side], "smoke", 2)
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked == [str(side.results / f"round{i}") for i in range(1 if ends > 1 else 2)]
 
 
 def test_bench_arguments_are_checked_by_bench(tmp_path):
