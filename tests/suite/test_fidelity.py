@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,8 @@ from suite.cli import main
 from suite.core.problem import Problem
 from suite.core.statistics import Pairs, agreement, median_interval
 from suite.execution.measurement import Trace
-from suite.fidelity.breakdown import breakdown, covered
-from suite.fidelity.sample_placements import draw
+from suite.fidelity.breakdown import breakdown, covered, measured_of
+from suite.fidelity.sample_placements import contiguous, draw, random
 from suite.formats.interchange import read_graph
 from suite.formats.machine_toml import machine_from_table
 from suite.report.fidelity_data import bars, fidelity
@@ -89,7 +90,10 @@ def test_a_breakdown_sums_transfers_and_has_the_largest_differences_first():
     trace = Trace(names, ("",) * n, np.array([1, 2, 1, 2, 1, 2], np.int32), np.zeros(n), measured)
     found = breakdown(line, [trace])
     # Each chain crosses between the GPUs twice: 0.05 s and 1000 bytes at 1 GB/s.
-    assert found["simulated"]["transfer_seconds"] == pytest.approx(4 * 0.050001)
+    simulated = found["simulated"]
+    assert simulated["transfers"] == 4
+    assert simulated["transfer_seconds"] == pytest.approx(4 * 0.050001)
+    assert simulated["busy"] == pytest.approx({"cpu:0": 0.0, "gpu:0": 0.3, "gpu:1": 0.3})
     off = {(kind, device): real - model for kind, device, _, model, real in found["operations"]}
     assert list(off.items()) == [
         (("Relu", "gpu:1"), pytest.approx(0.1)),
@@ -108,6 +112,26 @@ def test_the_middle_one_of_several_traces_is_broken_down():
     ]
     found = breakdown(timeline(problem, one), traces)
     assert found["measured"]["busy"]["gpu:0"] == pytest.approx(1)
+
+
+def test_what_a_trace_calls_a_transfer():
+    """Between servers by the name, to and from a GPU by the label, but no operation's own copy."""
+    events = [
+        ("product", "product:MatMul(x)", 1, 0, 2),
+        ("product:MatMul", "", 1, 1, 3),  # a kernel of it, which counts as no operation
+        ("sum", "sum:Add(product)", 1, 1, 4),
+        ("sum:Add", "MemcpyD2D 8 bytes", 1, 2, 9),
+        ("RecvTensor", "[64 bytes] edge_7_product", 0, 0, 0.5),
+        ("edge_8_sum", "MemcpyH2D 64 bytes", 1, 0, 0.25),
+    ]
+    names, labels, devices, start, end = zip(*events, strict=True)
+    times = np.array(start, float), np.array(end, float)
+    trace = Trace(names, labels, np.array(devices, np.int32), *times)
+    assert measured_of(trace, ["product", "sum"], ["cpu:0", "gpu:0"]) == {
+        "busy": {"cpu:0": 0.0, "gpu:0": 4.0},
+        "transfers": 2,
+        "transfer_seconds": 0.75,
+    }
 
 
 def two_cpus(second="8 GB"):
@@ -132,6 +156,51 @@ def test_placements_of_every_kind_are_drawn_and_again_the_same():
     labels = [(one.kind, one.number) for one in first]
     assert len(set(labels)) == len(labels)
     assert len({Simulator(problem).run(one.placement.devices).nanoseconds for one in first}) > 10
+
+
+def drawn_at_random(problem, make, number, count=100):
+    """So many placements of one kind, each a list of devices."""
+    rng = np.random.default_rng(0)
+    return [make(problem, rng, number).tolist() for _ in range(count)]
+
+
+def runs(devices):
+    """In how many pieces, in a row on one device, the operations are."""
+    return 1 + np.count_nonzero(np.diff(devices))
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
+def test_what_is_contiguous_has_two_to_four_runs_by_turns(number):
+    runs = [
+        1 + np.count_nonzero(np.diff(d)) for d in drawn_at_random(six_ops(), contiguous, number)
+    ]
+    assert max(runs) == (2, 3, 4, 2)[number]
+
+
+def test_a_cut_falls_where_the_work_is():
+    """Nine times in ten within the first operation, which has ten elevenths of the work."""
+    problem = six_ops()
+    first = Problem(problem.graph, problem.machine, problem.seconds * [[50], *[[1]] * 5])
+    whole = [len(set(devices)) == 1 for devices in drawn_at_random(first, contiguous, 0)]
+    assert 0.8 < np.mean(whole) < 1
+
+
+def test_random_placements_go_from_few_moved_operations_to_all():
+    """0.3 % of them are hardly ever one of six; six on three devices have 13 / 3 runs at random."""
+    few, every = (
+        np.array([runs(d) for d in drawn_at_random(six_ops(), random, n)]) for n in (0, 5)
+    )
+    assert np.mean(few <= 2) > 0.9
+    assert np.mean(every) == pytest.approx(13 / 3, rel=0.1)
+
+
+@pytest.mark.parametrize("make", [contiguous, random])
+def test_what_has_no_gpu_kernel_is_drawn_where_it_can_run(make):
+    problem = six_ops()
+    graph = replace(problem.graph, gpu_kernel=np.arange(6) != 2)
+    placements = drawn_at_random(Problem.create(graph, problem.machine), make, 5)
+    assert {devices[2] for devices in placements} == {0}
+    assert {devices[1] for devices in placements} == {0, 1, 2}
 
 
 def test_what_does_not_fit_is_not_drawn():
