@@ -314,6 +314,14 @@ def test_restarts_find_what_single_moves_from_one_start_may_not(tmp_path):
     assert found == {6}
 
 
+def test_no_search_for_latency_moves_to_where_there_is_no_room(tmp_path):
+    """Each of two nodes fills an accelerator; on one of them both would end 1 ms sooner."""
+    nodes = [node(0, 50, 1, size=1), node(1, 50, 1, size=1)]
+    workload = load(tmp_path, document(nodes, [edge(0, 1)], memory=1))
+    answer = ask("local_search", Question(workload, "latency"))
+    assert (answer.status, answer.objective) == ("feasible", 1.5 + 1.5)
+
+
 @pytest.mark.parametrize(
     ("times", "sizes", "memory", "objective", "device"),
     [

@@ -43,6 +43,8 @@ def test_loads_are_those_of_the_paper(diamond, device, loads):
 def test_a_full_accelerator_is_named(diamond):
     assert score(diamond, Split.of(np.array([0, 1, 1, 1])), "throughput").oom == (1,)
     assert score(diamond, Split.of(np.array([0, 0, 0, 1])), "throughput").oom == ()
+    # 1 and 8 bytes are one more than there is room for.
+    assert score(diamond, Split.of(np.array([0, 1, 1, 0])), "throughput").oom == (0,)
     # A CPU has room for all.
     assert score(diamond, Split.of(np.array([CPU] * 4)), "throughput").oom == ()
 
