@@ -155,9 +155,13 @@ def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | N
 
 
 def ended_by_clock(record: Record) -> bool:
-    """Whether a limit in seconds, of the grid or among its parameters, may have ended a search."""
-    limits = (record.get("budget") or {}, record.get("parameters") or {})
-    return any(limit.get("seconds") for limit in limits)
+    """Whether a limit in seconds, of the grid or among its parameters, may have ended a search.
+
+    The grid's cannot where the placer had nothing judged: only judging looks at that clock.
+    """
+    searched = record.get("evaluations") != 0
+    of_grid = searched and (record.get("budget") or {}).get("seconds")
+    return bool(of_grid or (record.get("parameters") or {}).get("seconds"))
 
 
 def keep(record: Record, code: str, path: Path) -> Record:

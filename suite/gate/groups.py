@@ -18,7 +18,7 @@ def kind_of(record: Record) -> str:
     """How a record is to be compared.
 
     ``measured`` on real devices; ``learned`` when a placer learnt (it notes its ``updates``) or a
-    limit in seconds ended its search; otherwise ``exact``: its seed decides every bit of it.
+    limit in seconds may have ended its search; otherwise ``exact``: its seed decides every bit.
     """
     if record.get("backend") not in SIMULATED:
         return MEASURED

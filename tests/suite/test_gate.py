@@ -291,6 +291,16 @@ def test_a_search_under_a_clock_is_not_held_to_equality(tmp_path, capsys):
     assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == GREEN
 
 
+def test_a_placer_that_had_nothing_judged_is_exact_under_a_clock_too(tmp_path, capsys):
+    unsearched = {"budget": {"evaluations": None, "seconds": 60}, "evaluations": 0}
+    planted(tmp_path / "base", [1.0], **unsearched)
+    planted(tmp_path / "head", [1.001], **unsearched)
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == SLOWER
+    own = {"parameters": {"seconds": 60}, "evaluations": 0}
+    planted(tmp_path / "head", [1.001], **unsearched | own)
+    assert gate(capsys, tmp_path / "base", tmp_path / "head")[0] == NOTHING
+
+
 DRIFTING = np.array([1.0, 1.3, 0.9, 1.2, 1.1, 0.8, 1.0])
 """Seven rounds on a machine whose speed changes by a third."""
 
