@@ -110,6 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is not None:
             advice = "check the path, and the room there"
+            if isinstance(error, FileExistsError):  # mkdir, where a file has the name
+                advice = "a folder is to be there; give another path"
             return _say(f"error: cannot use {error.filename}: {error.strerror}; {advice}", 2)
         if error.errno in LIMITS:
             advice = "raise the limits (ulimit -a), or run less at a time"

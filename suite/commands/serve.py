@@ -48,7 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     plan = read_cluster(arguments.cluster)
     if arguments.number >= len(plan.servers):
-        raise InputError(f"{arguments.cluster} has servers 0..{len(plan.servers) - 1}")
+        last, number = len(plan.servers) - 1, arguments.number
+        raise InputError(
+            f"{arguments.cluster} has servers 0 to {last} and no {number}; give one of them"
+        )
     check_cores(arguments.cluster, plan, [arguments.number])
     addresses = tuple(server.address for server in plan.servers)
     visible = "" if arguments.gpu is None else visible_gpu(arguments.gpu)

@@ -93,6 +93,13 @@ def test_cores_that_this_host_has_not_are_told_before_a_server_is_started(tmp_pa
         ClusterBackend(cpus(2), path, expose=True)
 
 
+def test_a_server_that_the_file_does_not_have_is_said(tmp_path, capsys):
+    path = tmp_path / "cluster.toml"
+    path.write_text('client = "127.0.0.1:1"\n[[server]]\naddress = "127.0.0.1:2"')
+    assert main(["serve", str(path), "5", "--expose"]) == 2
+    assert "has servers 0 to 0 and no 5; give one of them" in capsys.readouterr().err
+
+
 def test_a_server_that_never_served_is_not_started_again(tmp_path, capsys):
     """Its port is another program's, or its address another host's: it would die for ever."""
     path = tmp_path / "cluster.toml"

@@ -18,7 +18,7 @@ from suite.cli import main, parser
 from suite.commands._checks import check_written
 from suite.commands.graph import _facts
 from suite.core.errors import InputError
-from suite.core.paths import MACHINES
+from suite.core.paths import MACHINES, ROOT
 from suite.formats.interchange import read_graph, write_graph
 from suite.formats.machine_toml import load_machine
 
@@ -34,6 +34,28 @@ def folder(tmp_path, monkeypatch):
 
 
 SIMULATE = ["simulate", "--graph", "g.json", "--machine", "m.toml", "--placement", "p.json"]
+
+
+def examples(page, kind):
+    """The blocks of a kind on a page of the documentation."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    return [part.split("```", 1)[0] for part in text.split(f"```{kind}\n")[1:]]
+
+
+def test_the_examples_of_the_documentation_fit_together(folder, capsys):
+    graph, placement = examples("formats.md", "json")[:2]
+    (folder / "g.json").write_text(graph)
+    (folder / "p.json").write_text(placement)
+    (folder / "m.toml").write_text(examples("machines.md", "toml")[0])
+    assert main(SIMULATE) == 0
+    assert "two-gpus: 1 CPU, 8 GPU" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_where_a_results_folder_is_to_be_is_said(capsys):
+    write_grid(Path("grid.toml"), {"metis": 1})
+    assert main(["bench", "grid.toml", "--output", "g.json"]) == 2
+    assert "a folder is to be there; give another path" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")
