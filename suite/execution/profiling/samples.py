@@ -35,7 +35,7 @@ class Samples:
         self._seconds[key].append(seconds)
 
     def typical(self, *key: str | int) -> float:
-        """The median of the :data:`ROUNDS` fastest rounds.
+        """The median of the :data:`ROUNDS` fastest rounds, in seconds.
 
         Slower ones were disturbed. The fastest alone would be what a step hardly ever takes: the
         steps to come run on this host as it mostly is.

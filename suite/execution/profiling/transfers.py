@@ -43,7 +43,7 @@ class TransferProbes:
         """Add one round of a pair of devices, or of one device alone; InputError on failure."""
         for key, probe in self._probes.items():
             kept = run_probe(backend, probe, source, target, _TIMING).kept
-            samples.add((key, source, target), float(np.median(kept)))
+            samples.add((key, source, target), min(kept))
 
 
 def link_fit(source: int, target: int, samples: Samples) -> Fit:
