@@ -63,6 +63,8 @@ class Options:
             given = tuple(size for size in (*first, *known[1:]) if size is not None)
         if given is None or (known is not None and not _fits(given, known)):
             words = "an unknown shape" if known is None else f"the shape {_written(known)}"
+            if name in self.inputs:
+                words += f", which {','.join(map(str, self.inputs[name]))} does not fit"
             raise InputError(
                 f"input {name!r} has {words}; give it whole with --input {name}=SIZE,SIZE,..."
             )

@@ -77,7 +77,10 @@ def test_the_inference_that_keras_exports_is_taken(tmp_path):
         (Options(fetch=("call",)), "has the signatures serving_default, train; name one with"),
         (Options(fetch=("train", "serving_default")), "has the signatures serving_default, train"),
         (Options(inputs={"z": (1,)}), "there is no input 'z'; inputs: x"),
-        (Options(inputs={"x": (8, 5)}), "input 'x' has the shape (?, 4); give it whole with"),
+        (
+            Options(inputs={"x": (8, 5)}),
+            "input 'x' has the shape (?, 4), which 8,5 does not fit; give it whole with",
+        ),
         (Options(types={"x": "int32"}), "input 'x' is float32, the model says; leave out int32"),
     ],
 )
