@@ -124,8 +124,12 @@ def test_open_lengths_are_asked_for():
     words = keras.Input((None, 3), name="words")
     keras.Model(words, keras.layers.Dense(1)(keras.layers.GRU(4)(words))).save("net.keras")
     capture = from_keras.capture_file
-    said = "input 'words' has the shape (?, ?, 3); give it whole with --input words=SIZE"
-    assert said in refused(capture, "net.keras")
+    open_shape, asked = (
+        "input 'words' has the shape (?, ?, 3)",
+        "give it whole with --input words=SIZE",
+    )
+    assert f"{open_shape}; {asked}" in refused(capture, "net.keras")
+    said = f"{open_shape}, which 2,5,4 does not fit; {asked}"
     assert said in refused(capture, "net.keras", Options(inputs={"words": (2, 5, 4)}))
     missing = refused(capture, "net.keras", Options(inputs={"word": (2, 5, 3)}))
     assert missing == "there is no input 'word'; inputs: words"

@@ -186,7 +186,7 @@ def test_arrays_that_are_no_placement_are_refused(tmp_path, change, devices, wor
 def test_devices_behind_what_a_byte_can_number_are_kept(tmp_path):
     speeds = {"memory": 1, "peak_flops": 1, "memory_bandwidth": 1, "launch_overhead": 0}
     table = {
-        "device": [{"name": "cpu", "kind": "cpu", "count": 258, **speeds}],
+        "device": [{"name": name, "kind": "cpu", "count": 129, **speeds} for name in ("a", "b")],
         "link": [{"bandwidth": 1, "latency": 0}],
     }
     machine, path = machine_from_table(table), tmp_path / "p.npz"
