@@ -72,9 +72,12 @@ class ModularWalks(Walks):
 
         Raises BudgetExhausted when the search's seconds are over.
         """
+        self._ends(self._better(starts), 1 - self._spent())
+
+    def _better(self, starts: list[Start]) -> list[Start]:
+        """What to go on from, after walks from these starts and from placements of modules."""
         if self.layouts is None:
-            self._ends(starts, 1 - self._spent())
-            return
+            return starts
         settings, structure = self.settings, self.layouts.structure
         each = (1 - self._spent()) * settings.each
         plain = self._ends(starts, each)
@@ -82,7 +85,7 @@ class ModularWalks(Walks):
         placed = self._placed(modules, each * settings.coarse)
         modular = self._ends(placed[: settings.fine], each - (self._spent() - begun))
         better, other = sorted([plain, modular], key=lambda ends: ends[0][0])
-        self._ends([*better[: settings.further], other[0]], 1 - self._spent())
+        return [*better[: settings.further], other[0]]
 
     def _ends(self, starts: list[Start], part: float) -> list[Start]:
         """Walk from these starts for this share of the budget: the walks' best, fastest first."""

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.compilation import count, inline, lean_kernel, with_globals
-from suite.simulator.compiled.channels import end_hold, serve, submit
-from suite.simulator.compiled.events import end_operation, end_transfer, join, start_operation
+from suite.simulator.compiled.events import start_operation
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
-from suite.simulator.compiled.occupancy import owe, pause
+from suite.simulator.compiled.one_event import handle
 from suite.simulator.compiled.reset import reset
-from suite.simulator.compiled.rules import AT_ONCE, BOOKED, BROADCAST, DETAILED, TIMED, Rules
+from suite.simulator.compiled.rules import AT_ONCE, TIMED, Rules
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -29,47 +28,17 @@ def simulate(
     the rest of its operations in time; its nanoseconds are those it takes at least, negated.
     """
     requests = reset(flat, w, totals, devices)
-    lanes, edges = len(w.running), len(w.tensor)
     for device in range(len(w.used)):
         start_operation(flat, w, totals, device, 0)
     now = 0
     while w.heap[-1] > 0:
         now, index = pop(flat, w)
-        before = requests
-        if AT_ONCE and index >= lanes + edges:
-            end_hold(flat, w, totals, index - lanes - edges, now)
-            continue
-        line = -1
-        if index < lanes:
-            if TIMED:
-                # Longest paths to the end would hardly tell earlier (docs/baselines.md).
-                least = now + _left(flat, w, totals, index)
-                if least > deadline:
-                    return -least, requests
-            device = flat.graph.lane_device[index] if AT_ONCE else index
-            requests = end_operation(flat, w, totals, index, device, now, requests)
-            requests = join(flat, w, totals, device, now, requests, False)
-            if DETAILED:
-                pause(flat, w, index, device, now, before, requests)
-        else:
-            device = w.target[index - lanes]
-            line = end_transfer(flat, w, index - lanes, now)
-            requests = join(flat, w, totals, device, now, requests, True)
-            if DETAILED:
-                owe(flat, w, index - lanes)
-        # Below, what follows any event stands once: each copy of it would take long to compile.
-        if BROADCAST and index >= lanes:
-            for other in range(len(w.used)):
-                start_operation(flat, w, totals, other, now)
-        else:
-            start_operation(flat, w, totals, device, now)
-        # In one event, operations start before transfers.
-        if not BOOKED:
-            if index < lanes:
-                for number in range(before, requests):
-                    submit(flat, w, totals, number, now)
-            elif not AT_ONCE and line >= 0:
-                serve(flat, w, totals, line, now)
+        if TIMED and index < len(w.running):
+            # Longest paths to the end would hardly tell earlier (docs/baselines.md).
+            least = now + _left(flat, w, totals, index)
+            if least > deadline:
+                return -least, requests
+        requests = handle(flat, w, totals, now, index, requests)
     if TIMED and now > deadline:
         return -now, requests
     return now, requests
