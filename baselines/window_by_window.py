@@ -42,7 +42,7 @@ class WindowByWindow(CoarseToFine):
 
     width: float = 0.03
     """Share of the step that a window spans, in the median."""
-    trials: int = 1000
+    trials: int = 300
     """Changes that are tried in each window."""
     pays: float = 0.0005
     """Share of the step time that the windows of a 25th of the budget must save; if they do not,
@@ -85,7 +85,7 @@ class WindowWalks(ModularWalks):
         going, cost = self._better(starts), np.inf
         while self._spent() < 1 and self.cheapest[0] < cost * (1 - self.settings.pays):
             cost = self.cheapest[0]
-            self.search_windows(self._spent() + PROBE)
+            self.search_windows(min(1.0, self._spent() + PROBE))
         slower = [start for start in going if start[0] > self.cheapest[0]]
         self._ends([self.cheapest, *slower], 1 - self._spent())
 

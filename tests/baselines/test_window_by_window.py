@@ -1,4 +1,4 @@
-"""Windows of a step: what they estimate is what the simulator says, and what they find is faster."""
+"""Windows of a step: they estimate what the simulator says, and what they find is faster."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from hand_made import case, chains
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from six_ops import six_ops
-from strategies import placed, random_devices
+from strategies import placed
 from unrolled import problem_of
 
 import baselines.local_search.windows.search as windows_search
-from baselines.local_search.windows.early_transfers import SEND
 from baselines.local_search.windows.search import Windows
 from baselines.window_by_window import WindowByWindow, WindowWalks
 from suite.core.cores import Share
@@ -130,8 +129,9 @@ def test_the_answer_is_the_same_on_one_core_and_on_several(monkeypatch) -> None:
     one, several = found(1), found(3)
     assert [entry[::2] for entry in one.history] == [entry[::2] for entry in several.history]
     assert one.notes == several.notes
-    assert one.notes["windows_simulated"] > 0
-    assert 700 < one.evaluations <= 1500
+    # Windows count as the steps that they simulate: half of the budget is there for them at most.
+    assert 0 < one.notes["windows_simulated"] + one.evaluations <= 1.02 * 1500
+    assert one.evaluations > 700
     assert one.best is not None
     assert several.best is not None
     assert one.best.devices.tolist() == several.best.devices.tolist()

@@ -14,7 +14,7 @@ from suite.report.load_records import of_cells
 from suite.report.table import Section
 from suite.report.until import printed, reached
 
-SEARCHES = ("annealing", "coarse_to_fine")
+SEARCHES = ("annealing", "coarse_to_fine", "window_by_window")
 """Searches of the race that are asked when they got there."""
 EXPERT, EXPERT_GRID = "human_expert", "quick"
 PARTITIONERS = ("metis", "scotch", "mincut", "mtkahypar")

@@ -84,6 +84,7 @@ COLUMNS = (
     _Column("annealing, 4,000", EQUAL, WHOLE, 4000),
     _Column("before, 4,000", EQUAL, "before", 4000),
     _Column("coarse to fine, 4,000", EQUAL, "coarse_to_fine", 4000),
+    _Column("window by window, 4,000", EQUAL, "window_by_window", 4000),
     _Column("HDP, tuned, 4,000", EQUAL, "hdp_tuned", 4000),
 )
 

@@ -24,11 +24,12 @@ LEAD = """\
 Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
 bound. In the tables by task also the seconds that the placer took (wall clock, one cell at a time)
 and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
-of each column is bold. Every cell there is one seed. Two searches that do not learn are not in the
-tables by task, but in that of sixty seconds: `coarse_to_fine`, also in
-[annealing.md](annealing.md), and `estimated_moves`, also in [learned_moves.md](learned_moves.md).
-Nor are there `random`, of which `best_of_random` is the best of a hundred, and `min_cut_exact`,
-`openvino_cpu` and `openvino_gpu`, which are for OpenVINO's plugin alone."""
+of each column is bold. Every cell there is one seed. Three searches that do not learn are in none
+of the tables by task, but in that of sixty seconds: `coarse_to_fine` and `window_by_window`, also
+in [annealing.md](annealing.md), and `estimated_moves`, also in
+[learned_moves.md](learned_moves.md). Nor are there `random`, of which `best_of_random` is the best
+of a hundred, and `min_cut_exact`, `openvino_cpu` and `openvino_gpu`, which are for OpenVINO's
+plugin alone."""
 RACE_LEAD = """\
 Each search has 60 seconds and all cores, one cell at a time: the median over its seeds, its ratio
 to the bound and, in square brackets, the least and the largest such ratio. What is within these is
