@@ -44,7 +44,7 @@ class WindowByWindow(CoarseToFine):
     """Share of the step that a window spans, in the median."""
     trials: int = 300
     """Changes that are tried in each window."""
-    pays: float = 0.0005
+    pays: float = 0.001
     """Share of the step time that the windows of a 25th of the budget must save; if they do not,
     walks go on with what is left."""
 
@@ -78,14 +78,13 @@ class WindowWalks(ModularWalks):
         self.windows = Windows(problem, self.tracer.simulator if default else Simulator(problem))
 
     def anneal(self, starts: list[Start]) -> None:
-        """Walk from these starts, search in windows as long as that pays, walk on from the best.
+        """Walk from these starts, in windows as long as that pays, and on from the best.
 
         Raises BudgetExhausted when the search's seconds are over.
         """
-        going, cost = self._better(starts), np.inf
-        while self._spent() < 1 and self.cheapest[0] < cost * (1 - self.settings.pays):
-            cost = self.cheapest[0]
-            self.search_windows(min(1.0, self._spent() + PROBE))
+        going, saved = self._better(starts), 1.0
+        while self._spent() < 1 and saved >= self.settings.pays:
+            saved = self.search_windows(self._spent() + PROBE)
         slower = [start for start in going if start[0] > self.cheapest[0]]
         self._ends([self.cheapest, *slower], 1 - self._spent())
 
@@ -96,13 +95,13 @@ class WindowWalks(ModularWalks):
             spent += self._simulated / self.total
         return min(1.0, spent)
 
-    def search_windows(self, until: float) -> None:
-        """Search in windows until that share of the budget is spent."""
-        rng, cost, step = self.search.rng, np.inf, None
+    def search_windows(self, until: float) -> float:
+        """Search in windows until that share of the budget is spent; the share of time saved."""
+        rng, begun, cost, step = self.search.rng, self.cheapest[0], np.inf, None
         # Of few evaluations no probe takes more than its share.
         most = PROBE * self.total / (TOGETHER * self.settings.width)
         trials = max(1, int(min(self.settings.trials, most)))
-        while self._spent() < until:
+        while self._spent() < min(1.0, until):
             if step is None or self.cheapest[0] < cost:
                 cost = self.cheapest[0]
                 row = np.asarray(self.moves.fitted(self.cheapest[1]), np.int64)
@@ -112,6 +111,7 @@ class WindowWalks(ModularWalks):
             self._simulated += sum(one.simulated for one in found)
             self.search.note(windows_simulated=round(self._simulated))
             self._judge(step.row, found)
+        return 1 - self.cheapest[0] / begun
 
     def _span(self, rng: np.random.Generator) -> tuple[float, float]:
         """Where in the step a window begins and ends, shares of its time."""
