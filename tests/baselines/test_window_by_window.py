@@ -12,6 +12,7 @@ from strategies import placed
 from unrolled import problem_of
 
 import baselines.local_search.windows.search as windows_search
+from baselines.local_search.windows.early_transfers import SEND
 from baselines.local_search.windows.search import Windows
 from baselines.window_by_window import WindowByWindow, WindowWalks
 from suite.core.cores import Share
@@ -63,6 +64,31 @@ def test_how_late_things_could_be() -> None:
     # b has to be over for c on its device, and its tensor on the way to d when that of c is sent.
     assert latest == {"a": 0, "b": 17, "c": 20, "d": 26}
     assert sorted(step.slack.transfer_start.tolist()) == [10, 23, 25]
+
+
+@pytest.mark.parametrize(
+    ("readers", "begins", "prices"),
+    [
+        # It is sent from 10 to 25 if x reads it on gpu:1. What a sends, from 20 on, then comes 5
+        # late, and b, which ends the step, too. The way to the CPU is free.
+        (["c", "x"], 50, [0, 0, 5]),
+        (["c", "x"], 20, [SEND, 0, SEND]),
+        # It goes along with its only reader, and each source is taken to hold up its device.
+        (["x"], 50, [10, 0, 10]),
+    ],
+)
+def test_what_a_weight_costs_elsewhere(readers, begins: int, prices: list[int]) -> None:
+    problem, devices = case(
+        [("w", 1, 10), ("a", 1, 10), ("c", 1, 80), ("x", 1, 10), ("b", 2, 90)],
+        [("w", 15, readers), ("a", 20, ["b", "c"]), ("c", 1, ["x"])],
+    )
+    step = Windows(problem, Simulator(problem)).traced(by_class(problem, devices))
+    window = step.window(begins, 130, 1)
+    assert step.nanoseconds == 130
+    assert window.prices[0].tolist() == prices
+    x = problem.graph.op_names.index("x")
+    assert x in window.part_ops
+    assert window.tail[window.number[x]].tolist() == [0, 0, 0]
 
 
 @settings(max_examples=40)

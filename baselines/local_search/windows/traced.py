@@ -60,7 +60,8 @@ class Traced:
     slack: Slack
     requests: Requests
     late: Times
-    """int64[devices]: nanoseconds by which the sources of each device could end later."""
+    """int64[devices]: nanoseconds by which the sources of each device could end later; 0 where it
+    has none, though one there might hold up nothing."""
 
     @classmethod
     def of(cls, edges: Edges, row: Classes) -> Traced:

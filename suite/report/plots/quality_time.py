@@ -45,7 +45,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
         mine = records[(records["task"] == row.task) & (records["gpus"] == row.gpus)]
         _panel(ax, mine[mine["machine"] == TODAY.machine], placers)
         ax.set_title(f"{row.label}, {row.gpus} GPUs")
-    figure.legend(handles=_legend(placers), loc="outside upper center", ncols=6, fontsize=8)
+    figure.legend(handles=_legend(placers), loc="outside upper center", ncols=5, fontsize=8)
     return figure
 
 
