@@ -111,7 +111,8 @@ def test_its_restarts_and_the_fastest_are_met_by_as_many_seeds_as_said(reached):
     )
     fastest = until(reached, "60 s of scotch again and again, the fastest")
     assert fastest[:4] == ("0.400", "not reached", "not reached", "1 of 3")
-    assert fastest[4:] == ("missing", "missing", "missing")
+    # Of the other searches there is no record.
+    assert set(fastest[4:]) == {"missing"}
 
 
 def test_the_data_has_every_seed(reached):
