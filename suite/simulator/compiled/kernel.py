@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.compilation import count, inline, lean_kernel, with_globals
+from suite.core.compilation import count, inline
 from suite.simulator.compiled.events import start_operation
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.one_event import handle
 from suite.simulator.compiled.reset import reset
-from suite.simulator.compiled.rules import AT_ONCE, TIMED, Rules
+from suite.simulator.compiled.rules import AT_ONCE, TIMED, Rules, compiled_by
 from suite.simulator.compiled.state import Totals, Work
 
 
@@ -88,8 +88,5 @@ class Kernels(NamedTuple):
 @cache
 def kernels(rules: Rules) -> Kernels:
     """The functions for a set of rules; each is compiled when it is first called."""
-    each = rules._asdict()
-    named = {name.upper(): on for name, on in each.items()}
-    variant = "-".join(name for name, on in each.items() if on)
-    one = lean_kernel(with_globals(simulate, named), variant)
-    return Kernels(one, lean_kernel(with_globals(simulate_many, {"simulate": one}), variant))
+    one = compiled_by(rules, simulate)
+    return Kernels(one, compiled_by(rules, simulate_many, {"simulate": one}))

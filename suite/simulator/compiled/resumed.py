@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.core.compilation import inline, lean_kernel, with_globals
+from suite.core.compilation import inline
 from suite.simulator.compiled.events import start_operation
 from suite.simulator.compiled.heap import pop
 from suite.simulator.compiled.layout import Layout
 from suite.simulator.compiled.one_event import handle
 from suite.simulator.compiled.reset import reset
-from suite.simulator.compiled.rules import DETAILED, LONG, Rules
+from suite.simulator.compiled.rules import DETAILED, LONG, Rules, compiled_by
 from suite.simulator.compiled.state import Totals, Work, workspace
 
 
@@ -34,10 +34,7 @@ def roomy_workspace(flat: Layout, rules: Rules) -> tuple[Work, Totals]:
 @cache
 def compiled(function: Callable[..., int], rules: Rules) -> Callable[..., int]:
     """A function of this kind, for a set of rules; it is compiled when it is first called."""
-    each = rules._asdict()
-    variant = "-".join(name for name, on in each.items() if on)
-    named = {name.upper(): on for name, on in each.items()}
-    return lean_kernel(with_globals(function, named), variant)
+    return compiled_by(rules, function)
 
 
 def simulate_before(

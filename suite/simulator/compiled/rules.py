@@ -1,16 +1,22 @@
 """Which rules a simulation has, known to the compiler: what is off costs nothing.
 
 Each rule is a name below, which the simulator's functions ask for. Each set of rules is compiled on
-its own, and the names stand for its rules (:func:`suite.simulator.compiled.kernel.kernels`).
+its own, and the names stand for its rules (:func:`compiled_by`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
+from suite.core.compilation import lean_kernel, with_globals
 from suite.core.machine import Machine
 from suite.simulator.lanes import at_once
 from suite.simulator.semantics import Semantics
+
+Compiled = TypeVar("Compiled", bound=Callable[..., object])
+NO_OTHERS: Mapping[str, object] = MappingProxyType({})
 
 BROADCAST = False
 BOOKED = False
@@ -73,3 +79,16 @@ def rules_of(
         wide=wide,
         long=long,
     )
+
+
+def compiled_by(
+    rules: Rules, function: Compiled, others: Mapping[str, object] = NO_OTHERS
+) -> Compiled:
+    """A function for a set of rules; it is compiled when it is first called.
+
+    The names ``others`` mean something else in it, too.
+    """
+    each = rules._asdict()
+    named = {name.upper(): on for name, on in each.items()}
+    variant = "-".join(name for name, on in each.items() if on)
+    return lean_kernel(with_globals(function, {**named, **others}), variant)
