@@ -26,13 +26,14 @@ from pathlib import Path
 import numpy as np
 
 from suite.bench.load_problem import make_problem
-from suite.bench.record import read_devices, read_record
+from suite.bench.record import read_record
 from suite.core.arrays import Bools, Floats
 from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.statistics import spearman
 from suite.execution.profiling.op_times import step_seconds
 from suite.execution.profiling.pieces import Pieces, Way, fit_seconds, slowed, waiting
+from suite.formats.recorded_placement import read_devices
 from suite.simulator.compiled.judge import Simulator
 
 

@@ -23,8 +23,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from suite.bench.record import deterministic_part, read_devices, read_record
+from suite.bench.record import deterministic_part, read_record
 from suite.bench.run_cell import NOT_BOUNDED
+from suite.formats.recorded_placement import read_devices
 
 ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-P", "-m", "suite.cli", "bench"]

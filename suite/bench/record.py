@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suite.bench.cell import Cell
 from suite.core.arrays import Ints, digest
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 from suite.formats.json_file import read_json, sayable, write_json
+from suite.formats.recorded_placement import RECORD, read_devices
 from suite.formats.schema import shown
 
-FORMAT = "placebench-record-1"
+FORMAT = RECORD
 STATUSES = ("ok", "oom", "invalid", "timeout", "error", "skipped")
 AGAIN = ("error", "timeout")
 """Those of cells that the next ``bench`` tries again: their search goes on from its checkpoint."""
@@ -114,16 +114,6 @@ def write_record(record: Record, devices: Ints | None, path: Path) -> None:
         with atomic(path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, devices=np.asarray(devices, narrow))
     write_json(sayable(record), path)
-
-
-def read_devices(path: Path) -> NDArray[np.int32]:
-    """Read the placement beside a record: int32[ops]; InputError if it is missing or damaged."""
-    beside = path.with_suffix(".npz")
-    try:
-        with np.load(beside, allow_pickle=False) as data:
-            return np.asarray(data["devices"], np.int32)
-    except Exception as error:
-        raise InputError(f"{beside} is missing or damaged ({error}); run the cell again") from None
 
 
 def finished(path: Path, fingerprint: str, code: str | None) -> tuple[Record | None, str]:

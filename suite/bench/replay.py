@@ -18,7 +18,7 @@ from suite.bench.cell import SIMULATOR
 from suite.bench.fingerprint import fingerprint
 from suite.bench.load_problem import problem_of
 from suite.bench.made_by import code_of
-from suite.bench.record import Record, digest_of_code, read_devices
+from suite.bench.record import Record, digest_of_code
 from suite.bench.recorded import each_record, has_placement, recorded_job
 from suite.bench.run_cell import search_of
 from suite.bench.verify import difference
@@ -27,6 +27,7 @@ from suite.core.errors import BudgetExhausted, InputError, Unsupported
 from suite.core.placement import Placement
 from suite.core.scores import Scores
 from suite.formats.json_file import write_json
+from suite.formats.recorded_placement import read_devices
 from suite.search.placer import Placer, Search
 from suite.search.registry import failure, make_placer
 from suite.search.subprocess_call import NativeCrash

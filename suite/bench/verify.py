@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from suite.bench.judge import judged
-from suite.bench.record import Record, read_devices
+from suite.bench.record import Record
 from suite.bench.recorded import (
     check_same_settings,
     each_record,
@@ -17,6 +17,7 @@ from suite.bench.recorded import (
 )
 from suite.core.placement import Placement
 from suite.formats.json_file import write_json
+from suite.formats.recorded_placement import read_devices
 
 OTHER_PLACEMENT = "the placement beside it is not the recorded one"
 

@@ -47,7 +47,11 @@ def add(parsers: Subparsers) -> None:
     )
     add_problem_arguments(parser)
     parser.add_argument(
-        "--placement", type=Path, required=True, metavar="FILE", help="placement as JSON or npz"
+        "--placement",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="placement as JSON or npz, or a record",
     )
     parser.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="new folder to write"

@@ -39,7 +39,9 @@ def add(parsers: Subparsers) -> None:
         "  placebench simulate net.keras --machine workstation --placement net.json\n" + MODELS,
     )
     add_problem_arguments(parser)
-    parser.add_argument("--placement", type=Path, metavar="FILE", help="placement as JSON or npz")
+    parser.add_argument(
+        "--placement", type=Path, metavar="FILE", help="placement as JSON or npz, or a record"
+    )
     add_placer_arguments(parser, "in place of --placement")
     parser.set_defaults(seed=None)  # so that a seed is told from none
     parser.add_argument(

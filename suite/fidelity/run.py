@@ -17,7 +17,6 @@ from suite.bench.record import (
     FORMAT,
     Record,
     finished,
-    read_devices,
     records_below,
     write_record,
 )
@@ -29,6 +28,7 @@ from suite.fidelity.breakdown import breakdown
 from suite.fidelity.sample_placements import Drawn
 from suite.formats.machine_toml import load_machine
 from suite.formats.measured_costs import kept_machine
+from suite.formats.recorded_placement import read_devices
 from suite.simulator.judges import own_semantics
 from suite.simulator.result import SEMANTICS_VERSION
 from suite.simulator.timeline import Timeline, timeline

@@ -23,6 +23,7 @@ from suite.formats.placement_npz import (
     tensor_bytes,
     warn_of_other_sizes,
 )
+from suite.formats.recorded_placement import RECORD, recorded_names
 from suite.formats.schema import Fields, check_fields
 
 _PLACEMENT: Fields = {
@@ -57,7 +58,9 @@ def write_graph(graph: OpGraph, path: Path) -> None:
 
 
 def read_placement(path: Path, problem: Problem) -> Placement:
-    """Read and check a placement, .npz or else JSON; InputError says which operation is wrong.
+    """Read and check a placement, .npz or JSON, or that of a record, its JSON.
+
+    InputError says which operation is wrong.
 
     The names of graph and machine in it are for people: what counts is that it fits ``problem``.
     Warns where it was made for the same operations on tensors of other sizes, as of another batch.
@@ -72,12 +75,14 @@ def read_placement(path: Path, problem: Problem) -> Placement:
 
 
 def read_placement_names(path: Path, graph: OpGraph) -> dict[str, str]:
-    """Read a placement as operation name -> device name, without looking whether it fits.
+    """Read a placement or a record's as operation name -> device name; whether it fits is open.
 
     Warns where it was made for tensors of other sizes than those of ``graph``, as of another batch;
     a graph of other operations is no other batch.
     """
     data = _placement_data(path)
+    if data["format"] == RECORD:
+        return recorded_names(data, path, graph)
     if data["devices"].keys() == set(graph.op_names):
         warn_of_other_sizes(path, data.get("tensor_bytes"), graph)
     devices: dict[str, str] = data["devices"]
@@ -85,8 +90,10 @@ def read_placement_names(path: Path, graph: OpGraph) -> dict[str, str]:
 
 
 def _placement_data(path: Path) -> dict[str, Any]:
-    """All that a placement's file says, checked."""
-    data = read_json(path, PLACEMENT)
+    """All that a placement's file says, checked, or a record, as it is."""
+    data = read_json(path, PLACEMENT, RECORD)
+    if data["format"] == RECORD:
+        return data
     try:
         check_fields(data, _PLACEMENT, ("devices",), "the placement")
         if not all(isinstance(name, str) for name in data["devices"].values()):

@@ -12,8 +12,11 @@ from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 
 
-def read_json(path: Path, expected: str) -> dict[str, Any]:
-    """Read a JSON object whose ``format`` is ``expected``; InputError names file and trouble."""
+def read_json(path: Path, expected: str, *others: str) -> dict[str, Any]:
+    """Read a JSON object whose ``format`` is ``expected``, or one of the ``others``.
+
+    InputError names file and trouble.
+    """
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -26,7 +29,7 @@ def read_json(path: Path, expected: str) -> dict[str, Any]:
         ) from None
     except (RecursionError, ValueError) as error:
         raise InputError(f"{path} is not usable JSON ({error}); write it again") from None
-    if not isinstance(data, dict) or data.get("format") != expected:
+    if not isinstance(data, dict) or data.get("format") not in (expected, *others):
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         raise InputError(f"{path}: format is {found!r}, not {expected!r}")
     return data

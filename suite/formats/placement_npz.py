@@ -45,6 +45,8 @@ def load_placement(path: Path, problem: Problem) -> Placement:
     try:
         check_npz(path)
         with np.load(path, allow_pickle=False) as data:
+            if data.files == ["devices"]:
+                raise ValueError(f"it lies beside a record; give that, {path.stem}.json")
             header, devices = json.loads(bytes(data["header"])), data["devices"]
         if header["format"] != PLACEMENT:
             raise ValueError(f"format {header['format']}")

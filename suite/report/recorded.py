@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 
 from suite.bench.load_problem import kept_graph
-from suite.bench.record import read_devices
 from suite.capture.cache import graph_path
 from suite.core.arrays import Ints
 from suite.core.errors import InputError
@@ -18,6 +17,7 @@ from suite.core.problem import Problem
 from suite.formats.graph_npz import load_graph_file
 from suite.formats.machine_toml import known_machines, load_machine
 from suite.formats.measured_costs import as_measured, machine_of_records, with_op_times
+from suite.formats.recorded_placement import read_devices
 from suite.search.registry import tasks
 
 

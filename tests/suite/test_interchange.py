@@ -503,3 +503,54 @@ def test_a_dimension_of_zero_is_read_back(tmp_path):
     graph = OpGraph.create("g", ["a", "b"], ["A", "B"], [0], [(0, 1)], shapes=[(0, 3)])
     write_graph(graph, tmp_path / "g.json")
     assert read_graph(tmp_path / "g.json").fingerprint == graph.fingerprint
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A grid of one task, run; its record, and the graph's file."""
+    write_graph(graph_from_json(TWO_OPS), tmp_path / "g.json")
+    text = 'machine = "k40"\n[[task]]\nname = "two"\ngraph = "g.json"\ngpus = 1\n'
+    (tmp_path / "mine.toml").write_text(text + '[[placer]]\nname = "gpu_only"\n')
+    grid = ["bench", str(tmp_path / "mine.toml"), "--output", str(tmp_path / "out")]
+    assert main([*grid, "--workers", "0"]) == 0
+    return tmp_path / "out/mine/k40/1gpu/two/gpu_only/seed0.json"
+
+
+def test_a_record_is_the_placement_of_its_cell(tmp_path, recorded, capsys):
+    two = Problem.create(graph_from_json(TWO_OPS), load_machine("k40").with_gpus(2))
+    assert read_placement(recorded, two).names(two) == {"a": "gpu:0", "b": "gpu:0"}
+    capsys.readouterr()
+    asked = ["simulate", str(tmp_path / "g.json"), "--machine", "k40", "--gpus", "1", "--json"]
+    assert main([*asked, "--placement", str(recorded)]) == 0
+    said = json.loads(capsys.readouterr().out)["step_time"]
+    assert said == json.loads(recorded.read_text())["step_time"]
+
+
+def test_a_record_that_is_not_of_this_graph_or_has_no_placement_is_refused(tmp_path, recorded):
+    k40 = load_machine("k40").with_gpus(1)
+    problem, path = Problem.create(graph_from_json(TWO_OPS), k40), recorded
+    record = json.loads(path.read_text())
+    more = copy.deepcopy(TWO_OPS)
+    more["ops"].append({**more["ops"][1], "name": "c"})
+    other = Problem.create(graph_from_json(more), k40)
+    words = refusal(read_placement, path, record, other)
+    assert "another graph than 'two_ops' (2 ops for 3" in words
+    without = {name: value for name, value in record.items() if name != "placement_hash"}
+    words = refusal(read_placement, path, without | {"status": "error"}, problem)
+    assert "a cell without a placement ('error')" in words
+    words = refusal(read_placement, path, record | {"placement_hash": "0"}, problem)
+    assert "is not the one it was made of" in words
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"beside a record; give that, seed0\.json"):
+        read_placement(path.with_suffix(".npz"), problem)
+    path.with_suffix(".npz").unlink()
+    with pytest.raises(InputError, match=r"seed0\.npz is missing or damaged"):
+        read_placement(path, problem)
+
+
+def test_a_record_of_another_batch_is_told(recorded):
+    larger = copy.deepcopy(TWO_OPS)
+    larger["ops"][0]["flops"] = 1e12
+    problem = Problem.create(graph_from_json(larger), load_machine("k40").with_gpus(1))
+    with pytest.warns(UserWarning, match="was the batch, or an input, another"):
+        read_placement(recorded, problem)

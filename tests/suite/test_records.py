@@ -21,7 +21,6 @@ from suite.bench.record import (
     digest_of_code,
     finished,
     keep,
-    read_devices,
     read_record,
     write_record,
 )
@@ -32,6 +31,7 @@ from suite.core.cores import my_share
 from suite.core.errors import InputError
 from suite.core.placement import Placement
 from suite.formats.json_file import write_json
+from suite.formats.recorded_placement import read_devices
 from suite.search.checkpoint import Checkpoint, aside
 from suite.search.subprocess_call import NativeCrash
 
