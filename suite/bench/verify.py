@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from suite.bench.judge import judged
-from suite.bench.record import Record
+from suite.bench.made_by import code_of
+from suite.bench.record import Record, digest_of_code
 from suite.bench.recorded import (
     check_same_settings,
     each_record,
+    recorded_job,
     recorded_problem,
     recorded_semantics,
     was_simulated,
 )
 from suite.core.placement import Placement
 from suite.formats.json_file import write_json
+from suite.formats.measured_costs import machine_of_records
 from suite.formats.recorded_placement import read_devices
 
+OTHER_CODE = "made by other code"
 OTHER_PLACEMENT = "the placement beside it is not the recorded one"
 
 
@@ -30,6 +35,22 @@ def verify(results: Path) -> Iterator[tuple[Path, str]]:
     record differs too. ``under_semantics`` may lack semantics: see :func:`rescore`.
     """
     yield from each_record(results, was_simulated, difference)
+
+
+def compare_code(results: Path) -> Iterator[tuple[Path, str]]:
+    """Yield every record with a placement and ``made by other code`` than today's, or "".
+
+    Or why that cannot be told, as of a record that no placer made.
+    """
+    yield from each_record(results, was_simulated, _code)
+
+
+def _code(record: Record, path: Path) -> str:
+    job = recorded_job(record, path)
+    # A profile's machine lies beside its records, and need not be on this host.
+    machine = machine_of_records(path.absolute().parents[3], job.cell.machine)
+    here = replace(job, cell=replace(job.cell, machine=machine))
+    return "" if digest_of_code(record) == code_of(here)["digest"] else OTHER_CODE
 
 
 def difference(record: Record, path: Path) -> str:

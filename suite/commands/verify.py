@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from suite.commands._common import Subparsers, command, count, counted
@@ -14,9 +15,9 @@ def add(parsers: Subparsers) -> None:
     parser = command(
         parsers,
         "verify",
-        "Re-simulate every recorded placement and compare bit for bit. With --replay, run the"
-        " cells that were made by other code again, searches in part, and where they agree stamp"
-        " their records with today's code.",
+        "Re-simulate every recorded placement and compare bit for bit, and count the records that"
+        " other code made than today's. With --replay, run the cells of these again, searches in"
+        " part, and where they agree stamp their records with today's code.",
         "  placebench verify\n  placebench verify results/quick\n"
         "  placebench verify results/paper --replay 200",
     )
@@ -31,15 +32,23 @@ def add(parsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what differs; 1 when something does."""
+    """Print what differs, 1 when something does; and how many records are of other code."""
     if arguments.replay is not None:
         return _replay(arguments.results, arguments.replay)
-    from suite.bench.verify import verify
+    from suite.bench.verify import OTHER_CODE, compare_code, verify
 
     counts = counted(verify(arguments.results), "")
     if not counts:
         raise InputError(f"no records with placements below {arguments.results}; run bench first")
     print(f"{counts.total()} records checked, {counts['left']} differ")
+    others = [path for path, told in compare_code(arguments.results) if told == OTHER_CODE]
+    if others:
+        grids = Counter(path.absolute().parents[4].name for path in others)
+        named = ", ".join(f"{count} of {grid}" for grid, count in sorted(grids.items()))
+        print(
+            f"{len(others)} made by other code than today's ({named}): the next bench makes them"
+            " again; --replay N stamps those of simulated searches that come out the same"
+        )
     return 1 if counts["left"] else 0
 
 
