@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,17 @@ def read_devices(path: Path) -> NDArray[np.int32]:
         with np.load(beside, allow_pickle=False) as data:
             return np.asarray(data["devices"], np.int32)
     except Exception as error:
-        raise InputError(f"{beside} is missing or damaged ({error}); run the cell again") from None
+        raise InputError(
+            f"{beside} is missing or damaged ({error});"
+            " put it beside its record, or run the cell again"
+        ) from None
 
 
 def recorded_names(record: Mapping[str, Any], path: Path, graph: OpGraph) -> dict[str, str]:
     """Of the record at ``path``: operation name -> device name, for the operations of ``graph``.
 
     Raises InputError where the record has no placement, one of another graph, or one that is
-    damaged. Warns where the same operations took other work, as of another batch.
+    damaged. Warns where it is of another graph of that size, as of another batch.
     """
     if "placement_hash" not in record:
         status = record.get("status")
@@ -47,12 +51,16 @@ def recorded_names(record: Mapping[str, Any], path: Path, graph: OpGraph) -> dic
             f" ({', '.join(other)}); give the task and the batch of the record"
         )
     devices = read_devices(path)
-    if digest([devices]) != record["placement_hash"] or devices.max(initial=0) >= len(names):
+    unlike = digest([devices]) != record["placement_hash"] or devices.shape != (graph.n_ops,)
+    if unlike or devices.min(initial=0) < 0 or devices.max(initial=0) >= len(names):
         raise InputError(f"the placement beside {path} is not the one it was made of; run it again")
-    if about.get("flops") not in (None, work := float(graph.flops.sum())):
+    # Times that were measured belong to a machine; the record may be of one without, or of another.
+    same = graph.fingerprint, replace(graph, seconds={}).fingerprint
+    if about.get("fingerprint", same[0]) not in same:
         warnings.warn(
-            f"{path} was made where a step takes {about['flops']} FLOP; here it takes {work}:"
-            " was the batch, or an input, another?",
+            f"{path} was made of a graph with as many operations, but not of the same"
+            f" ({about.get('flops')} FLOP; here {graph.flops.sum()}): was the batch, an input,"
+            " a measured time or the order of operations another?",
             stacklevel=4,  # whoever called what reads the file
         )
     called = list(names)

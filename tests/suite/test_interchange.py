@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from strategies import graphs, placed
 
 from suite.cli import main
+from suite.core.arrays import digest
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.placement import Placement
@@ -552,5 +553,32 @@ def test_a_record_of_another_batch_is_told(recorded):
     larger = copy.deepcopy(TWO_OPS)
     larger["ops"][0]["flops"] = 1e12
     problem = Problem.create(graph_from_json(larger), load_machine("k40").with_gpus(1))
-    with pytest.warns(UserWarning, match="was the batch, or an input, another"):
+    with pytest.warns(UserWarning, match="was the batch, an input, a measured time"):
+        read_placement(recorded, problem)
+
+
+def test_a_record_of_as_many_other_operations_is_told(recorded, recwarn):
+    machine = load_machine("k40").with_gpus(1)
+    problem = Problem.create(graph_from_json(TWO_OPS), machine)
+    read_placement(recorded, problem)
+    record = json.loads(recorded.read_text())
+    untimed = replace(problem.graph, seconds={}).fingerprint
+    as_untimed = changed(record, "graph", "fingerprint", untimed)  # the same, where none is timed
+    recorded.write_text(json.dumps(as_untimed))
+    read_placement(recorded, problem)
+    assert not recwarn.list
+    recorded.write_text(json.dumps(record))
+    renamed = json.loads(json.dumps(TWO_OPS).replace('"a"', '"c"'))
+    with pytest.warns(UserWarning, match="the order of operations another"):
+        read_placement(recorded, Problem.create(graph_from_json(renamed), machine))
+
+
+@pytest.mark.parametrize("devices", [[0], [0, 1, 1], [[0, 1]], [-1, 0]])
+def test_a_record_beside_devices_of_other_operations_is_refused(recorded, devices):
+    array = np.array(devices, np.int32)
+    np.savez(recorded.with_suffix(".npz"), devices=array)
+    record = json.loads(recorded.read_text())
+    recorded.write_text(json.dumps(record | {"placement_hash": digest([array])}))
+    problem = Problem.create(graph_from_json(TWO_OPS), load_machine("k40").with_gpus(1))
+    with pytest.raises(InputError, match="is not the one it was made of"):
         read_placement(recorded, problem)
