@@ -15,6 +15,7 @@ from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 from suite.report.load_records import load_published, load_records
 from suite.report.table import Table
+from suite.report.table_grids import grids_of
 from suite.search.registry import failure, load, lookup, modules
 
 if TYPE_CHECKING:
@@ -130,12 +131,6 @@ def table_of(name: str, records: pd.DataFrame, published: pd.DataFrame) -> Table
         raise InputError(f"table() of {name}.py gives {found}; let it return a Table")
     grids = grids_of(name)
     return replace(table, notes=(*table.notes, _again(name, grids))) if grids else table
-
-
-def grids_of(table: str) -> Sequence[str]:
-    """The grids that a table says it is of: all its records, unless it is empty."""
-    grids: Sequence[str] = getattr(load(f"suite.report.tables.{table}"), "GRIDS", ())
-    return grids
 
 
 def _again(name: str, grids: Sequence[str]) -> str:

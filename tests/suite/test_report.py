@@ -308,6 +308,28 @@ def test_new_tables_and_plots_are_found_and_one_that_fails_costs_itself_alone(
     assert not [f.name for _, n, _, _ in FAILING for f in output.glob(f"{n}.*") if n != "sums"]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x = \n", "cannot import suite.report.tables.own: SyntaxError"),
+        ("import not_there\n", "cannot import suite.report.tables.own: ModuleNotFoundError"),
+        ('GRIDS = "quick"\n', "table own: GRIDS is 'quick'; give a tuple"),
+        ("GRIDS = 5\n", "table own: GRIDS is 5; give a tuple"),
+        ("GRIDS = (5,)\n", "table own: GRIDS is (5,); give a tuple"),
+        ("GRIDS = ()\n", "table own is not made from a grid"),
+        ('GRIDS = ("quick", "mine")\n', "table own is of grid 'mine', of which suite/grids has no"),
+    ],
+)
+def test_a_table_that_names_no_grids_is_refused_where_they_are_to_run(
+    tmp_path, capsys, added, text, told
+):
+    added("tables", "own", text)
+    assert main(["bench", "own", "--output", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"placebench: error: {told}")
+    assert said.count("\n") == 1
+
+
 def test_a_copied_folder_does_not_count_twice(results):
     write(results, record("rnnlm", "scotch", 1.0))
     shutil.copytree(results / "quick", results / "backup")
