@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import gzip
 import hashlib
+import os
 import subprocess
 import sys
 import warnings
@@ -107,8 +108,23 @@ def capture_all(names: Iterable[str], workers: int) -> Iterator[str]:
         pool.shutdown(cancel_futures=True)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder of the cache, if need be; InputError where nothing can be kept in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        why = "" if os.access(folder, os.W_OK) else "Permission denied"
+    except OSError as error:
+        why = str(error.strerror)
+    if why:
+        raise InputError(
+            f"captures cannot be kept in {folder}: {why};"
+            " set PLACEBENCH_CACHE to a folder that can be written"
+        )
+
+
 def _capture_in_child(name: str) -> None:
     """TensorFlow's memory is given back when the child ends, and two can run side by side."""
+    make_folder(graph_path(name).parent)
     if of_openvino(name):
         require_openvino(f"task {name}")
     environment = child_environment(**QUIET, CUDA_VISIBLE_DEVICES="", KERAS_BACKEND="tensorflow")

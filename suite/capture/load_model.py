@@ -148,6 +148,7 @@ def _uncached(kind: str, model: str, options: Options, folder: Path | None) -> L
 
 
 def _cached(kind: str, model: str, options: Options) -> Loaded:
+    from suite.capture.cache import make_folder
     from suite.core.paths import cache_folder
     from suite.formats.graph_npz import load_graph_file
 
@@ -159,6 +160,7 @@ def _cached(kind: str, model: str, options: Options) -> Loaded:
             return Loaded(graph, origin, graph_def=_if_there(graph_def_beside(path)))
         except InputError as error:
             warnings.warn(f"{error}; capturing {model} again", stacklevel=2)
+    make_folder(path.parent)
     graph = _capture(kind, model, options, path)
     origin = f"captured from {model} (cached from now on)"
     return Loaded(graph, origin, graph_def=_if_there(graph_def_beside(path)))

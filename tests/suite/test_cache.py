@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 from suite.capture.cache import graph_def_path, graph_path, load_graph, missing
+from suite.cli import main
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
 from suite.core.graph_checks import ARRAYS
@@ -211,3 +212,18 @@ def test_a_damaged_entry_is_captured_again_with_a_warning():
 def test_an_unknown_task_is_refused_with_a_suggestion():
     with pytest.raises(InputError, match=r"no task 'rnlm'; did you mean 'rnnlm'\?"):
         load_graph("rnlm")
+
+
+@pytest.mark.parametrize("model", ["net.pb", "rnnlm_small"])
+def test_where_captures_cannot_be_kept_one_line_says_what_to_do(
+    model, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.pb").write_bytes(b"of no matter")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PLACEBENCH_CACHE", str(tmp_path / "file" / "cache"))
+    assert main(["graph", model]) == 2
+    told = capsys.readouterr().err
+    assert "captures cannot be kept in" in told
+    assert told.endswith("Not a directory; set PLACEBENCH_CACHE to a folder that can be written\n")
+    assert told.count("\n") == 1
