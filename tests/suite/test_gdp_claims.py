@@ -156,6 +156,9 @@ def test_a_verdict_that_hangs_on_upper_ends_is_undecided() -> None:
     unsure = Claim("name", "what", "who", [100.0] * 6, scale=TIMES, least=[-100.0] * 6)
     assert unsure.verdict == "undecided"
     assert unsure.cells()[3:6] == ("< x2.00", "< x2.00 [x2.00 to x2.00; 97%]", "0 of 6")
+    sure = Claim("name", "what", "who", [100.0] * 6, scale=TIMES, least=[100.0] * 6)
+    assert sure.verdict == "holds"
+    assert sure.cells()[3:6] == ("x2.00", "x2.00 [x2.00 to x2.00; 97%]", "6 of 6")
 
 
 def test_a_claim_holds_only_where_the_mean_reaches_the_published_one() -> None:
@@ -168,7 +171,28 @@ def test_a_claim_holds_only_where_the_mean_reaches_the_published_one() -> None:
     assert verdict([46.7] * 6, 47.2) == "does not hold"
 
 
+@pytest.mark.parametrize(
+    ("gains", "target", "decided"),
+    [
+        ([0.0] * 6, nan, "undecided"),  # neither above zero nor below
+        ([0.0] + [5.0] * 5, nan, "undecided"),
+        ([-5.0] * 5 + [0.0], nan, "undecided"),
+        ([-5.0] * 6, nan, "does not hold"),
+        ([0.0] + [60.0] * 5, 40.0, "undecided"),  # the mean reaches it, but one gains nothing
+        ([1.0] * 5 + [10.0], 10.0, "undecided"),  # the other way round: an end reaches it
+        ([1.0] * 5 + [9.0], 10.0, "does not hold"),
+        ([-10.05] * 6, -10.0, "undecided"),  # within 1 % of a loss, too
+        ([-10.2] * 6, -10.0, "does not hold"),
+    ],
+)
+def test_what_only_touches_zero_or_the_published_figure_is_undecided(
+    gains: list[float], target: float, decided: str
+) -> None:
+    assert verdict(gains, target) == decided
+
+
 def test_too_few_graphs_have_a_range_and_no_verdict() -> None:
     assert average([10.0, 20.0])[1] == "15.0 % [10.0 to 20.0; 50%]"
+    assert average([0.0, 20.0])[2] == "1 of 2"  # as fast is not faster
     assert verdict([10.0, 20.0], 5.0) == "undecided"
     assert verdict([10.0], 5.0) == "missing"
