@@ -106,6 +106,32 @@ def test_of_a_whole_step_the_estimate_is_what_the_simulator_says(placed_, seed: 
         assert after(problem, row) == cost < step.nanoseconds
 
 
+@pytest.mark.parametrize(
+    ("size", "begins", "costs"),
+    [
+        # Sent from 10 to 28; what a sends could begin no later than 25 for b to end at 145.
+        (18, 40, [140 + 3]),
+        # There is no time for it before the window: sent behind what a sends, from 40 on.
+        (75, 21, [140]),
+        (95, 21, []),  # until 135, and y needs 20 more
+    ],
+)
+def test_an_early_tensor_counts_in_every_trial(size: int, begins: int, costs: list[int]) -> None:
+    # y runs from 100 to 120 and x to 145, both after c; with one of them elsewhere b, at 140, is
+    # the last. But that one needs w there.
+    problem, devices = case(
+        [("w", 1, 10), ("a", 1, 10), ("c", 1, 80), ("y", 1, 20), ("x", 1, 25), ("b", 2, 100)]
+        + [("e", 3, 1)],
+        [("w", size, ["c", "x", "y"]), ("a", 20, ["b", "c"]), ("c", 1, ["x", "y"])],
+        channel="copy-engines",
+    )
+    windows = Windows(problem, Simulator(problem))
+    step = windows.traced(by_class(problem, devices))
+    assert step.nanoseconds == 145
+    found = windows.search(step, [(begins / 145, 1.0)], 100, np.random.default_rng(0))[0]
+    assert found.costs == costs
+
+
 def test_a_window_moves_what_starts_in_it_and_what_it_alone_reads() -> None:
     problem = chains(gpus=2, times=3)
     windows = Windows(problem, Simulator(problem))
