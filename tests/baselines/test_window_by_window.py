@@ -106,6 +106,12 @@ def test_of_a_whole_step_the_estimate_is_what_the_simulator_says(placed_, seed: 
         assert after(problem, row) == cost < step.nanoseconds
 
 
+LATE_READERS = [
+    *[("w", 1, 10), ("a", 1, 10), ("c", 1, 80), ("y", 1, 20), ("x", 1, 25)],
+    *[("b", 2, 100), ("e", 3, 1)],
+]
+
+
 @pytest.mark.parametrize(
     ("size", "begins", "costs"),
     [
@@ -120,8 +126,7 @@ def test_an_early_tensor_counts_in_every_trial(size: int, begins: int, costs: li
     # y runs from 100 to 120 and x to 145, both after c; with one of them elsewhere b, at 140, is
     # the last. But that one needs w there.
     problem, devices = case(
-        [("w", 1, 10), ("a", 1, 10), ("c", 1, 80), ("y", 1, 20), ("x", 1, 25), ("b", 2, 100)]
-        + [("e", 3, 1)],
+        LATE_READERS,
         [("w", size, ["c", "x", "y"]), ("a", 20, ["b", "c"]), ("c", 1, ["x", "y"])],
         channel="copy-engines",
     )
@@ -130,6 +135,21 @@ def test_an_early_tensor_counts_in_every_trial(size: int, begins: int, costs: li
     assert step.nanoseconds == 145
     found = windows.search(step, [(begins / 145, 1.0)], 100, np.random.default_rng(0))[0]
     assert found.costs == costs
+
+
+def test_what_an_operation_alone_reads_goes_where_it_goes() -> None:
+    # x would be on its device from 120 to 145; elsewhere it begins at 101, and b ends the step.
+    problem, devices = case(
+        LATE_READERS,
+        [("w", 18, ["x"]), ("a", 20, ["b", "c"]), ("c", 1, ["x"]), ("c", 60, ["y"])],
+    )
+    windows = Windows(problem, Simulator(problem))
+    step = windows.traced(by_class(problem, devices))
+    found = windows.search(step, [(40 / 145, 1.0)], 100, np.random.default_rng(0))[0]
+    w, x = (problem.graph.colocation[problem.graph.op_names.index(name)] for name in "wx")
+    assert found.rows
+    for row in found.rows:
+        assert row[w] == row[x] != step.row[x]
 
 
 def test_a_window_moves_what_starts_in_it_and_what_it_alone_reads() -> None:
