@@ -130,6 +130,14 @@ def test_a_cell_that_was_skipped_is_tried_again(tmp_path, capsys):
     assert "recorded skipped, but now: not today" in capsys.readouterr().out
 
 
+def test_a_cell_that_was_skipped_and_now_gives_a_placement_is_left(tmp_path, capsys):
+    path, _ = made(tmp_path, "random")
+    edit(path, code={"digest": "older"}, status="skipped", reason="not today")
+    assert replayed(path) == 1
+    assert "recorded as skipped, but now it gives a placement" in capsys.readouterr().out
+    assert read_record(path)["code"] == {"digest": "older"}
+
+
 def test_what_a_placer_asks_of_others_ends_as_well(tmp_path, capsys):
     given = '{ runs = 2, placer = "best_of_random", options = { k = [40] } }'
     path, whole = made(tmp_path, "restarts", "evaluations = 100", given)
