@@ -58,13 +58,18 @@ def recorded_problem(record: Record, path: Path) -> Problem:
     try:
         cell, graph = record["cell"], record["graph"]["fingerprint"]
         file = _graph_file(record, path)
-        machine = machine_of_records(path.absolute().parents[3], cell["machine"])
+        machine = machine_beside(path, cell["machine"])
         problem = make_problem(cell["task"], machine, cell["gpus"], file)
     except (KeyError, TypeError, IndexError):
         raise InputError(f"{path} does not name its problem; run the cell again") from None
     if problem.graph.fingerprint != graph:
         raise InputError("the graph is another one now (model, TensorFlow or capture have changed)")
     return problem
+
+
+def machine_beside(path: Path, name: str) -> str:
+    """The machine of the record at ``path``: a profile's lies beside it, and need not be here."""
+    return machine_of_records(path.absolute().parents[3], name)
 
 
 def check_same_settings(record: Record, path: Path) -> None:
@@ -74,7 +79,7 @@ def check_same_settings(record: Record, path: Path) -> None:
     mended since: what follows from that machine is nothing to add to this record.
     """
     job = recorded_job(record, path)
-    machine = machine_of_records(path.absolute().parents[3], job.cell.machine)
+    machine = machine_beside(path, job.cell.machine)
     if fingerprint(job, machine) != record["fingerprint"]:
         raise InputError("its machine, or another setting, is not that of now; run the cell again")
 

@@ -13,6 +13,7 @@ from suite.bench.record import Record, digest_of_code
 from suite.bench.recorded import (
     check_same_settings,
     each_record,
+    machine_beside,
     recorded_job,
     recorded_problem,
     recorded_semantics,
@@ -20,7 +21,6 @@ from suite.bench.recorded import (
 )
 from suite.core.placement import Placement
 from suite.formats.json_file import write_json
-from suite.formats.measured_costs import machine_of_records
 from suite.formats.recorded_placement import read_devices
 
 OTHER_CODE = "made by other code"
@@ -47,8 +47,7 @@ def compare_code(results: Path) -> Iterator[tuple[Path, str]]:
 
 def _code(record: Record, path: Path) -> str:
     job = recorded_job(record, path)
-    # A profile's machine lies beside its records, and need not be on this host.
-    machine = machine_of_records(path.absolute().parents[3], job.cell.machine)
+    machine = machine_beside(path, job.cell.machine)
     here = replace(job, cell=replace(job.cell, machine=machine))
     return "" if digest_of_code(record) == code_of(here)["digest"] else OTHER_CODE
 

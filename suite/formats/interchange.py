@@ -80,27 +80,24 @@ def read_placement_names(path: Path, graph: OpGraph) -> dict[str, str]:
     Warns where it was made for tensors of other sizes than those of ``graph``, as of another batch;
     a graph of other operations is no other batch.
     """
-    data = _placement_data(path)
+    data = read_json(path, PLACEMENT, RECORD)
     if data["format"] == RECORD:
         return recorded_names(data, path, graph)
+    _check_placement(data, path)
     if data["devices"].keys() == set(graph.op_names):
         warn_of_other_sizes(path, data.get("tensor_bytes"), graph)
     devices: dict[str, str] = data["devices"]
     return devices
 
 
-def _placement_data(path: Path) -> dict[str, Any]:
-    """All that a placement's file says, checked, or a record, as it is."""
-    data = read_json(path, PLACEMENT, RECORD)
-    if data["format"] == RECORD:
-        return data
+def _check_placement(data: dict[str, Any], path: Path) -> None:
+    """Raise InputError unless all that a placement's file says is as it should be."""
     try:
         check_fields(data, _PLACEMENT, ("devices",), "the placement")
         if not all(isinstance(name, str) for name in data["devices"].values()):
             raise InputError("devices must map operation names to device names")
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return data
 
 
 def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
