@@ -7,7 +7,9 @@ variables of its own; after any failure the next measurement starts fresh ones.
 from __future__ import annotations
 
 import socket
+import time
 import warnings
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,8 @@ from suite.execution.visible_gpus import PCI_ORDER, VISIBLE, visible_gpu
 
 HEALTH_LIMIT = 300.0
 """Seconds within which all servers must have started and answered."""
+POLL = 0.5
+"""Seconds between two looks for servers that are started elsewhere."""
 _OPEN = "TensorFlow's servers are unauthenticated and listen on every address of this host"
 
 
@@ -126,6 +130,7 @@ class ClusterBackend(Backend):
                     Child(f"server {task}", self._setup(task, place, addresses, network))
                 )
                 stack.callback(servers[-1].stop)
+        _await_elsewhere(plan.elsewhere)
         hardware = Hardware(1, 0, addresses, plan.client)
         environment = ((VISIBLE, ""),)
         function = "suite.execution.driver:drive"
@@ -187,6 +192,47 @@ def _plan(cluster_file: Path, machine: Machine) -> ClusterPlan:
         )
     check_cores(cluster_file, plan, (i for i, server in enumerate(plan.servers) if server.start))
     return plan
+
+
+def _await_elsewhere(servers: Mapping[int, ServerPlace]) -> None:
+    """Wait until the servers that are started elsewhere can be reached; InputError if they cannot.
+
+    TensorFlow would wait as long, and not say for which.
+    """
+    end = time.monotonic() + HEALTH_LIMIT
+    missing = _unreachable(servers)
+    if missing:
+        warnings.warn(
+            f"waiting for {missing}; start what does not run yet with placebench serve",
+            stacklevel=6,
+        )
+    while missing and time.monotonic() < end:
+        time.sleep(POLL)
+        missing = _unreachable(servers)
+    if missing:
+        raise InputError(
+            f"{missing} could not be reached for {HEALTH_LIMIT:g} s; start what does not run with"
+            " placebench serve, and mend addresses in the cluster file that are wrong"
+        )
+
+
+def _unreachable(servers: Mapping[int, ServerPlace]) -> str:
+    """Those of the servers, by number, at whose address nobody listens; "" if there are none."""
+    said = (
+        f"server {number} at {server.address}"
+        for number, server in servers.items()
+        if not _listens(server.address)
+    )
+    return ", ".join(said)
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=2).close()
+    except OSError:
+        return False
+    return True
 
 
 def _local_plan(cores: list[tuple[int, ...]]) -> ClusterPlan:

@@ -46,6 +46,11 @@ class ClusterPlan:
     """``host:port`` of this host as the servers see it."""
 
     @property
+    def elsewhere(self) -> dict[int, ServerPlace]:
+        """The servers that run already, by number."""
+        return {i: server for i, server in enumerate(self.servers) if not server.start}
+
+    @property
     def exposed(self) -> list[str]:
         """Addresses that are not loopback ones."""
         return [a for a in (*(s.address for s in self.servers), self.client) if not _loopback(a)]
@@ -60,7 +65,9 @@ def read_cluster(path: Path) -> ClusterPlan:
     try:
         check_fields(table, _FILE, ("client", "server"), "the cluster")
         servers = tuple(_server(entry, i) for i, entry in enumerate(table["server"]))
-        return ClusterPlan(servers, _address(table["client"], "client"))
+        plan = ClusterPlan(servers, _address(table["client"], "client"))
+        _check_distinct(plan)
+        return plan
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -82,6 +89,18 @@ def _address(text: str, where: str) -> str:
     if not host or not 0 < number < 65536:
         raise InputError(f"{where}: {shown(text)} is no address; write host:port")
     return text
+
+
+def _check_distinct(plan: ClusterPlan) -> None:
+    """Raise InputError where two listen at one address, of which TensorFlow would say little."""
+    named = {plan.client: "client"}
+    for number, server in enumerate(plan.servers):
+        if server.address in named:
+            raise InputError(
+                f"{named[server.address]} and server {number} have one address, {server.address};"
+                " give each its own"
+            )
+        named[server.address] = f"server {number}"
 
 
 def _loopback(address: str) -> bool:

@@ -29,10 +29,15 @@ def test_servers_started_elsewhere_are_used(tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     serving = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     try:
-        assert serving.stdout.readline() == f"serving at 127.0.0.1:{second}\n".encode()
         timing = Timing(steps=2, discarded=1, traced=0, timeout=60)
-        with pytest.warns(UserWarning, match="unauthenticated"):
+        # It does not serve yet, which is said, and waited for.
+        waiting = f"waiting for server 1 at 127.0.0.1:{second}; start"
+        with (
+            pytest.warns(UserWarning, match="unauthenticated"),
+            pytest.warns(UserWarning, match=waiting),
+        ):
             cluster = ClusterBackend(cpus(2), path, expose=True)
+        assert serving.stdout.readline() == f"serving at 127.0.0.1:{second}\n".encode()
         with cluster:
             assert len(cluster.processes) == 1
             result = cluster.measure(small.step, np.asarray(small.graph.colocation) % 2, timing)
@@ -50,6 +55,14 @@ def test_servers_started_elsewhere_are_used(tmp_path):
         ('client = "a"\nserver = []', "client: 'a' is no address; write host:port"),
         ('client = "a:1"\n[[server]]\naddress = "b:0"', "server 0: 'b:0' is no address"),
         ('client = "a:1"\n[[server]]\naddress = "b:1"\ncores = [-1]', "whole numbers >= 0"),
+        (
+            'client = "a:1"\n[[server]]\naddress = "b:1"\n[[server]]\naddress = "b:1"',
+            "server 0 and server 1 have one address, b:1; give each its own",
+        ),
+        (
+            'client = "a:1"\n[[server]]\naddress = "a:1"',
+            "client and server 0 have one address, a:1; give each its own",
+        ),
         ("client = ", "not valid TOML"),
         (
             f'client = "a:{"9" * 5000}"\nserver = []',
@@ -63,6 +76,20 @@ def test_mistakes_are_said(tmp_path, text, words):
     path.write_text(text)
     with pytest.raises(InputError, match=words):
         read_cluster(path)
+
+
+def test_a_server_that_is_started_nowhere_is_named(tmp_path, monkeypatch):
+    """TensorFlow would go on trying, and not say to which server it cannot connect."""
+    monkeypatch.setattr("suite.execution.cluster.HEALTH_LIMIT", 1.0)
+    client, absent = free_ports(2)
+    path = tmp_path / "cluster.toml"
+    path.write_text(
+        f'client = "127.0.0.1:{client}"\n'
+        f'[[server]]\naddress = "127.0.0.1:{absent}"\nstart = false\n'
+    )
+    said = f"server 0 at 127.0.0.1:{absent} could not be reached for 1 s; start"
+    with pytest.warns(match="waiting|unauthenticated"), pytest.raises(InputError, match=said):
+        ClusterBackend(cpus(1), path, expose=True)
 
 
 def test_a_mark_of_the_byte_order_is_no_part_of_the_file(tmp_path):
