@@ -21,7 +21,7 @@ from suite.core.statistics import (
 
 GRID = "fidelity"
 COLUMNS = (
-    *("task", "machine", "backend", "virtual", "kind", "number", "status", "reason"),
+    *("task", "machine", "backend", "virtual", "kind", "number", "placer", "status", "reason"),
     *("measured", "low", "high", "steps", "level", "first_round", "second_round"),
     *("simulated", "error_percent"),
     *("memory_error_percent", "first_output_percent", "last_output_percent", "breakdown"),
@@ -31,6 +31,7 @@ COLUMNS = (
 def fidelity(records: pd.DataFrame) -> pd.DataFrame:
     """One row a placement with COLUMNS, sorted.
 
+    ``placer`` is whose answer it is, empty where it is drawn.
     Step times in seconds; ``low`` and ``high`` bound the measured median: the interval over
     ``steps`` steps that holds it with the chance ``level``, which is their range below six steps.
     ``first_round`` and ``second_round`` are the medians of these rounds; NaN where it was one.
@@ -59,7 +60,8 @@ def _row(record: pd.Series, alone: list[list[float]]) -> tuple[object, ...]:
     simulated = record["simulated"].get("step_time", np.nan)
     measured, interval = measured_seconds(record)
     start = (*(record[c] for c in ("task", "machine", "backend", "virtual")), record["placer"])
-    outcome = (record["seed"], record["status"], record["reason"])
+    placer = record["parameters"].get("placer", "")
+    outcome = (record["seed"], placer, record["status"], record["reason"])
     error = 100 * (simulated - measured) / measured
     peak, thought = fullest_peaks(record["simulated"].get("peak_memory", {}), record["peak_memory"])
     memory = 100 * (thought / peak - 1)
@@ -136,9 +138,15 @@ def agree(rows: pd.DataFrame) -> Agreement:
     return agreement(Pairs(*columns))
 
 
+def called(row: pd.Series) -> str:
+    """How a placement is called: ``contiguous 3``, and a placer's answer ``annealing (best 2)``."""
+    drawn = f"{row['kind']} {row['number']}"
+    return f"{row['placer']} ({drawn})" if row["placer"] else drawn
+
+
 def label(row: pd.Series) -> str:
-    """How a placement is called: ``nmt_2 contiguous 3``."""
-    return f"{row['task']} {row['kind']} {row['number']}"
+    """The same with its task: ``nmt_2 contiguous 3``."""
+    return f"{row['task']} {called(row)}"
 
 
 def planned(records: pd.DataFrame) -> int:

@@ -293,7 +293,8 @@ def test_the_page_explains_the_worst(reports):
 
 def test_the_page_says_whether_the_fastest_simulated_is_the_fastest(tmp_path):
     results = tmp_path / "results"
-    planted(results, "alpha", [(1.0, [3.0, 3.1, 2.9]), (2.0, [2.0, 2.1, 1.9])], "best")
+    slower = [(1.0, [3.0, 3.1, 2.9]), (2.0, [2.0, 2.1, 1.9])]
+    planted(results, "alpha", slower, "best", parameters={"placer": "annealing"})
     planted(results, "beta", [(1.0, [3.0, 3.4, 1.9]), (2.0, [2.0, 2.1, 1.8])], "best")
     planted(results, "gamma", [(1.0, [1.0]), (2.0, [2.0])])
     page = (reported(results, tmp_path / "reports") / "fidelity.md").read_text()
@@ -301,7 +302,7 @@ def test_the_page_says_whether_the_fastest_simulated_is_the_fastest(tmp_path):
     rows = [line for line in section.splitlines() if "| here" in line]
     found = [[cell.strip() for cell in row.split("|")][4:-1] for row in rows]
     assert found == [
-        ["best 0", "best 1", "1.50"],
+        ["annealing (best 0)", "annealing (best 1)", "1.50"],
         ["best 0", "best 1", "1.50, within noise"],
         ["random 0", "random 0", "1.00"],
     ]

@@ -12,7 +12,16 @@ import numpy as np
 import pandas as pd
 
 from suite.core.statistics import Agreement
-from suite.report.fidelity_data import GRID, agree, fidelity, label, planned, reachable, valid
+from suite.report.fidelity_data import (
+    GRID,
+    agree,
+    called,
+    fidelity,
+    label,
+    planned,
+    reachable,
+    valid,
+)
 from suite.report.table import Section, Table
 from suite.report.tables._explained import explained
 from suite.report.tables._intervals import step_intervals
@@ -148,11 +157,11 @@ def _fastest(rows: pd.DataFrame) -> Iterator[Section]:
         slower = f"{ours['measured'] / best['measured']:.2f}"
         if ours["low"] <= best["high"] and ours.name != best.name:
             slower += ", within noise"
-        both = (f"{one['kind']} {one['number']}" for one in (ours, best))
-        lines.append((*map(str, names), *both, slower))
+        lines.append((*map(str, names), called(ours), called(best), slower))
     if lines:
         lead = (
-            "Of all placements measured. Within noise: the measured intervals of the two overlap."
+            "Of all placements measured; `single 0` has everything on the machine's first device,"
+            " `single 1` on its second. Within noise: the measured intervals of the two overlap."
             " The fastest measured of many is in part so by chance, which flatters it."
         )
         yield Section("The fastest", FASTEST_HEADER, tuple(lines), lead)
