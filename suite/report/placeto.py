@@ -23,7 +23,7 @@ PLACETO = {
     "placeto": "Placeto",
     "terminal": "Placeto, terminal reward",
     "placeto_released": "Placeto as released",
-    "released_decay": "as released, entropy's weight to 0",
+    "released_decay": "Placeto as released, entropy's weight to 0",
 }
 RNN = "hdp_tf_release"
 """What the paper calls RNN-based: the code of HDP that TensorFlow's repository had."""

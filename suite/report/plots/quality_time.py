@@ -95,7 +95,8 @@ def _style(number: int) -> dict[str, Any]:
     # Marker and filling come back after 20: the colours are shifted then.
     colour = matplotlib.colormaps["tab20"]((number + number // 20 * 7) % 20)
     hollow = number // len(LOOKS) % 2 == 1
-    return {"color": colour, "markerfacecolor": "white" if hollow else colour}
+    # A hollow marker shows what lies beneath: after a minute some searches end at one place.
+    return {"color": colour, "markerfacecolor": "none" if hollow else colour}
 
 
 def _legend(placers: list[str]) -> list[Line2D]:

@@ -24,6 +24,14 @@ SECONDS = metric("step_time")
 CLAIMS_NOTE = 4
 """The note that says how claims are decided."""
 MEDIANS = "Medians over seeds."
+PRINTED_HEADS = {
+    **{placer: f"{head}, s" for placer, head in (SIMPLE | SCOTCH).items()},
+    **{"placeto": "Placeto, s", "rnn_based": "RNN-based, s"},
+    "placeto_placements": "Placeto, placements",
+    "rnn_based_placements": "RNN-based, placements",
+    **{"reduction": "reduction, %", "speed_up": "speed-up"},
+}
+"""Columns of the paper's table -> what stands above them."""
 TITLE = "Placeto: run times of placements, and placements until they were found"
 LEAD = """\
 Simulated seconds of one training step, lower is better: the median over seeds and their range.
@@ -115,7 +123,7 @@ def _against(rows: list[Row], theirs: pd.DataFrame) -> Section:
 
     def entries() -> Iterator[tuple[str, ...]]:
         figures = _summary(published("reduction"), published("speed_up"))
-        yield ("published", "RNN-based", "as needed", *figures)
+        yield ("Placeto, published", "RNN-based", "as needed", *figures)
         for placer, head in PLACETO.items():
             for base, other in LEARNED.items():
                 gains = [row.reduction(placer, base) for row in rows]
@@ -123,7 +131,7 @@ def _against(rows: list[Row], theirs: pd.DataFrame) -> Section:
                 speeds = [row.speed_up(placer, base) for row in rows]
                 yield (head, other, each, *_summary(gains, speeds))
 
-    header = ("", "against", "placements of each", "faster on", "reduction %")
+    header = ("planner", "against", "placements of each", "faster on", "reduction %")
     return Section(
         "Against each learned planner",
         (*header, "needs fewer placements on", "speed-up"),
@@ -191,7 +199,6 @@ def _printed(theirs: pd.DataFrame) -> Section:
             [cell] = here[here["gpus"].isin([0, gpus])].itertuples(index=False)
             cells.append(str(cell.printed) if cell.status == "ok" else word(str(cell.status)))
         rows.append((model, str(gpus), *cells))
-    units = theirs.drop_duplicates("column").set_index("column")["unit"]
-    heads = [f"{column.replace('_', ' ')} ({units[column]})" for column in columns]
-    lead = "Inception-V3 and NASNet of 64, NMT of 128; Tesla K80s."
+    heads = [PRINTED_HEADS[column] for column in columns]
+    lead = "Batches of 64 for Inception-V3 and NASNet, of 128 for NMT; Tesla K80s."
     return Section("What the paper prints", ("model", "#GPUs", *heads), tuple(rows), lead)
