@@ -85,7 +85,7 @@ def _task(rows: pd.DataFrame, paper: pd.DataFrame) -> Section:
     memories = [f"peak memory, GB: {b} (simulated)" for b in backends]
     paper_head = ["HDP's Table 1, s"] * bool(len(printed))
     header = ("placer", *paper_head, "simulated s", *heads, *memories)
-    gpus = f" with {first['gpus']} GPUs" * bool(first["gpus"])
+    gpus = f" with {first['gpus']} GPU{'s' * bool(first['gpus'] > 1)}" * bool(first["gpus"])
     return Section(
         f"{first['task']} on {first['machine']}{gpus}, grid {first['grid']}", header, tuple(lines)
     )

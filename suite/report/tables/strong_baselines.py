@@ -24,9 +24,9 @@ LEAD = """\
 Simulated seconds of one training step, lower is better; in brackets the ratio to the proven lower
 bound. In the tables by task also the seconds that the placer took (wall clock, one cell at a time)
 and how many placements it had judged; budgets are each placer's own defaults there, and the fastest
-of each column is bold. Every cell there is one seed. Three searches that do not learn are in none
-of the tables by task, but in that of sixty seconds: `coarse_to_fine` and `window_by_window`, also
-in [annealing.md](annealing.md), and `estimated_moves`, also in
+of each column is bold. Every cell there is one seed, and the restarts are of METIS. Three searches
+that do not learn are in none of the tables by task, but in that of sixty seconds: `coarse_to_fine`
+and `window_by_window`, also in [annealing.md](annealing.md), and `estimated_moves`, also in
 [learned_moves.md](learned_moves.md). Nor are there `random`, of which `best_of_random` is the best
 of a hundred, and `min_cut_exact`, `openvino_cpu` and `openvino_gpu`, which are for OpenVINO's
 plugin alone."""
