@@ -66,3 +66,15 @@ def test_a_record_whose_log_is_gone_has_no_curve(results):
     write_log(results, 0, "10,40,1.0,2.0,-2.0,0.7,0.5")
     next(results.rglob("seed0.csv")).unlink()
     assert printed(results)[1:] == ("1.50", "no log", "no log", "no log")
+
+
+def test_a_smaller_budget_has_what_was_found_by_then_in_searches_that_ended(results):
+    """Medians of 4 and 2 s, then 3 and 2; the third seed ended at 800 placements by a failure."""
+    more = {"grid": "paper", "evaluations": 4000}
+    for seed, late in enumerate((3.0, 2.0)):
+        history = [[1000, 1.0, 4.0 - 2 * seed], [1001, 2.0, late]]
+        write(results, record("nmt_2", "hdp", late, seed, history=history, **more))
+    cut = {"status": "error", "step_time": None, "step_times": []}
+    write(results, record("nmt_2", "hdp", 9.0, 2, history=[[800, 1.0, 9.0]], **more) | cut)
+    section = build_table("hdp_reasons", results).sections[-1]
+    assert section.rows == (("nmt_2", "hdp", "2", "3.00", "2.50", "2.50"),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from suite_records import record, write
+from suite_records import failed, record, write
 
 from suite.bench.grid import planned_cells
 from suite.report.build import build_table
@@ -113,6 +113,19 @@ def test_its_restarts_and_the_fastest_are_met_by_as_many_seeds_as_said(reached):
     assert fastest[:4] == ("0.400", "not reached", "not reached", "1 of 3")
     # Of the other searches there is no record.
     assert set(fastest[4:]) == {"missing"}
+
+
+def test_a_seed_that_failed_is_none_that_never_got_there(tmp_path):
+    """Nor is it an answer that does not fit, with which METIS' median would be 0.95 s."""
+    raced(tmp_path, "annealing", 0, (2, 1.0, 0.9))
+    for seed, seconds in enumerate((0.9, 0.95, 0.9)):
+        write(tmp_path, record("nmt_4", "metis", seconds, seed, grid="reference"))
+    for placer, grid, seeds in (("annealing", "race", [1]), ("metis", "reference", [3, 4])):
+        late = failed("nmt_4", placer, "timeout", "7,200 s")
+        for seed in seeds:
+            write(tmp_path, late | {"cell": late["cell"] | {"grid": grid, "seed": seed}})
+    table = build_table("strong_baselines", tmp_path)
+    assert until(table, "one answer of metis, n=3")[:4] == ("0.900", "1.00", "2", "1 of 1")
 
 
 def test_the_data_has_every_seed(reached):

@@ -11,6 +11,7 @@ import pandas as pd
 
 from suite.bench.grid import planned_cells
 from suite.report.load_records import of_cells
+from suite.report.outcome import JUDGED
 from suite.report.table import Section
 from suite.report.until import printed, reached
 
@@ -71,7 +72,8 @@ def planning_time(
     ``records`` are all there are, ``race`` those of the race, ``tasks`` its names and GPUs.
     """
     cells = [cell for grid in ANSWERS for cell in planned_cells(grid)]
-    single = of_cells(records, cells)
+    # A seed that failed is none that never got there: it tells nothing of a whole search.
+    single, race = (part[part["status"].isin(JUDGED)] for part in (of_cells(records, cells), race))
     rows, entries = [], []
     for task, gpus in tasks:
         ours, answers = (

@@ -155,7 +155,7 @@ def _row(label: str, records: pd.DataFrame, expected: int) -> tuple[str, ...]:
 
 def _budgets(records: pd.DataFrame) -> Section:
     """What more updates bring: the best so far along the runs of the paper's length."""
-    whole = records[records["grid"].isin(PAPERS)]
+    whole = records[records["grid"].isin(PAPERS) & records["status"].isin(JUDGED)]
     rows = []
     for (task, placer), some in whole.groupby(["task", "placer"], sort=False):
         best = [[_best_until(history, mark) for history in some["history"]] for mark in MARKS]
