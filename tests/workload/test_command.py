@@ -72,6 +72,27 @@ def test_a_folder_of_workloads_becomes_a_table(chain, tmp_path, capsys):
     assert list(verify(results)) == []
 
 
+def test_an_answer_that_fits_is_better_than_a_shorter_one_that_does_not(chain, tmp_path):
+    results = tmp_path / "results"
+    asked = ["workload", str(chain), "--algorithm", "local_search", "--output", str(results)]
+    for seed in range(3):
+        assert main([*asked, "--seed", str(seed)]) == 0
+    for seed, status, seconds in ((0, "oom", 0.001), (1, "ok", 0.004), (2, "ok", 0.003)):
+        [path] = results.rglob(f"seed{seed}.json")
+        made = json.loads(path.read_text()) | {"status": status, "step_time": seconds}
+        path.write_text(json.dumps(made))
+
+    def shown():
+        records = load_records(results)
+        (section,) = table(records, records.iloc[:0]).sections
+        return dict(zip(section.header, section.rows[0], strict=True))["local_search"]
+
+    assert shown() == "3.00"
+    for seed in (1, 2):
+        next(results.rglob(f"seed{seed}.json")).unlink()
+    assert shown() == "1.00 (OOM)"
+
+
 def test_a_record_has_seconds_and_counts_calls(chain, tmp_path):
     results = tmp_path / "results"
     asked = ["workload", str(chain), "--algorithm", "dp", "--output", str(results)]
