@@ -13,8 +13,6 @@ from suite.core.compilation import kernel
 
 SPAN = 512
 """Ancestors looked at: those among so many operations before, in topological order."""
-SWEEPS = 3
-"""Times that what is known of an operation may spread through all of its neighbours."""
 
 
 class Costs(NamedTuple):
@@ -169,22 +167,18 @@ def _refuted(
         # Apart it would make v late, which settles that it is beside v.
         if cone.far[i] + cone.far_lag[i] >= limit:
             cone.far[i] = NEVER
-    for _ in range(SWEEPS):
-        news = False
-        # Earliest first, so that news reaches later ancestors in the same sweep.
-        for i in range(span - 1, -1, -1):
-            if cone.inside[i]:
-                news |= _settle(i, op, kind, limit, costs, cone)
-                if cone.near[i] == NEVER and cone.far[i] == NEVER:
-                    return True
-        if not news:
-            break
+    # Earliest first: each is settled by its inputs, about which all is known by then.
+    for i in range(span - 1, -1, -1):
+        if cone.inside[i]:
+            _settle(i, op, kind, limit, costs, cone)
+            if cone.near[i] == NEVER and cone.far[i] == NEVER:
+                return True
     return _queue(op, kind, span, costs, cone) >= limit
 
 
 @kernel
-def _settle(i: int, op: int, kind: int, limit: int, costs: Costs, cone: Cone) -> bool:
-    """Raise an ancestor's least times by its inputs'; return whether a side is now ruled out."""
+def _settle(i: int, op: int, kind: int, limit: int, costs: Costs, cone: Cone) -> None:
+    """Raise an ancestor's least times by its inputs', to ``NEVER`` on a side that is ruled out."""
     here, near, far = op - 1 - i, cone.near[i], 0
     for edge in range(costs.offsets[here], costs.offsets[here + 1]):
         j = op - 1 - costs.source[edge]
@@ -205,11 +199,7 @@ def _settle(i: int, op: int, kind: int, limit: int, costs: Costs, cone: Cone) ->
         near = NEVER
     if far + cone.far_lag[i] >= limit:
         far = NEVER
-    news: bool = (near >= NEVER) > (cone.near[i] >= NEVER) or (far >= NEVER) > (
-        cone.far[i] >= NEVER
-    )
     cone.near[i], cone.far[i] = min(near, NEVER), min(far, NEVER)
-    return news
 
 
 @kernel
