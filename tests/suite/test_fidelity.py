@@ -22,7 +22,7 @@ from suite.fidelity.breakdown import breakdown, covered, measured_of
 from suite.fidelity.sample_placements import contiguous, draw, random
 from suite.formats.interchange import read_graph
 from suite.formats.machine_toml import machine_from_table
-from suite.report.fidelity_data import bars, fidelity
+from suite.report.fidelity_data import bars, fidelity, planned, reachable
 from suite.report.load_records import load_records
 from suite.report.tables._intervals import step_intervals
 from suite.simulator.compiled.judge import Simulator
@@ -321,6 +321,36 @@ def test_the_page_says_how_well_the_best_simulator_would_rank(tmp_path):
     assert [line[6].strip() for line in lines[:2]] == ["0.943", "-"]
 
 
+def test_a_task_has_as_many_records_as_its_longest_run_drew(tmp_path):
+    """A run of more placements leaves the records of a shorter one as they are."""
+    planted(tmp_path, "alpha", [(1.0, [1.0])] * 2)
+    planted(tmp_path, "alpha", [(1.0, [1.0])], "best", planned=7)
+    planted(tmp_path, "beta", [(1.0, [1.0])])
+    assert planned(load_records(tmp_path)) == 7 + 2
+
+
+def test_two_rounds_that_rank_the_other_way_round_have_no_best_simulator(tmp_path):
+    """By hand: 1 2 3 and 3 1 2 agree by -0.5, of which there is no root."""
+    for number, rounds in enumerate([(1.0, 3.0), (2.0, 1.0), (3.0, 2.0)]):
+        more = {"rounds": [[seconds] for seconds in rounds], "step_times": [*rounds]}
+        made = record("nmt_2", "random", sum(rounds) / 2, number, grid="fidelity", **more)
+        write(tmp_path, made | {"simulated": {"step_time": 1.0}})
+    assert math.isnan(reachable(fidelity(load_records(tmp_path))))
+
+
+def test_a_class_of_transfers_begins_with_its_number_and_ends_before_the_next(tmp_path):
+    for task, sent in enumerate([0, 1, 99, 100, 1000]):
+        model = BREAKDOWN["simulated"] | {"transfers": sent}
+        times = [(1.0, [1.0, 1.0, 1.0])]
+        planted(tmp_path / "r", f"t{task}", times, breakdown=BREAKDOWN | {"simulated": model})
+    page = (reported(tmp_path / "r", tmp_path / "reports") / "fidelity.md").read_text()
+    section = page.partition("## By number of transfers")[2].partition("\n## ")[0]
+    rows = [line.split("|")[2:4] for line in section.splitlines() if line.startswith("| here")]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        *(["0", "1"], ["1-99", "2"], ["100-999", "1"], ["1,000 and more", "1"]),
+    ]
+
+
 def test_the_page_takes_out_how_much_slower_the_host_has_become(tmp_path):
     results = tmp_path / "results"
     planted(results, "alpha", [(1.0, [1.2] * 3), (2.0, [2.4] * 3)], kind="single")
@@ -345,6 +375,9 @@ def test_the_error_of_memory_is_relative_to_what_was_measured(tmp_path):
     more = {"simulated": thought, "peak_memory": {"cpu:0": 90, "cpu:1": 200}}
     planted(tmp_path, "alpha", [(1.0, [2.0])], **more)
     assert fidelity(load_records(tmp_path))["memory_error_percent"].tolist() == [50.0]
+    # Of nothing no share can be told.
+    planted(tmp_path, "alpha", [(1.0, [2.0])], **more | {"peak_memory": {"cpu:0": 0, "cpu:1": 0}})
+    assert fidelity(load_records(tmp_path))["memory_error_percent"].isna().all()
 
 
 def test_outputs_are_compared_with_those_of_the_first_device(tmp_path):

@@ -15,9 +15,9 @@ from suite.capture.to_graph import capture
 from suite.cli import main
 from suite.core.paths import GRIDS
 from suite.core.problem import Problem
-from suite.execution.measurement import Step, Timing
+from suite.execution.measurement import Measurement, Step, Timing
 from suite.execution.session import SessionBackend
-from suite.fidelity.run import compare
+from suite.fidelity.run import compare, outdated
 from suite.fidelity.sample_placements import draw
 from suite.fidelity.when_needed import WhenNeeded
 from suite.formats.machine_toml import machine_from_table
@@ -166,6 +166,34 @@ def test_a_second_round_runs_what_was_run_once(run, step, problem, backend, tmp_
         assert json.loads(cell.path(tmp_path).read_text()) == record
 
 
+class Tells:
+    """A backend that measures what it is told to."""
+
+    name = "session"
+
+    def __init__(self, *found):
+        self.found = list(found)
+
+    def measure(self, step, devices, timing):
+        return self.found.pop(0)
+
+
+def test_a_round_that_fails_stands_for_those_before_it(step, problem, tmp_path):
+    """And it is said of which devices the peak memory was told, and how the placement was drawn."""
+    first = Measurement("ok", "", (9.0, 1.0, 2.0), 1, peak_memory=(None, 7), virtual=True)
+    backend = Tells(first, Measurement("oom", "cpu:1 is full", (3.0,), 1))
+    drawn = draw(problem, 1, 0, {})
+    again = [replace(drawn[0], about={"seed": 5})]
+    [(_, before)] = compare("toy", problem, step[0], drawn, backend, TIMING, tmp_path)
+    assert (before["step_time"], before["peak_memory"]) == (1.5, {"cpu:1": 7})
+    for _ in range(2):
+        [(cell, after)] = compare("toy", problem, step[0], again, backend, TIMING, tmp_path, 2)
+        assert (after["status"], after["reason"]) == ("oom", "cpu:1 is full")
+        assert (after["step_time"], after["rounds"]) == (None, [[1.0, 2.0], []])
+        assert after["parameters"] == {"seed": 5}
+        assert json.loads(cell.path(tmp_path).read_text()) == after
+
+
 def test_records_of_another_profile_go_even_where_it_draws_fewer(
     run, step, problem, backend, tmp_path
 ):
@@ -180,6 +208,14 @@ def test_records_of_another_profile_go_even_where_it_draws_fewer(
     again = list(compare("toy", other, step[0], drawn[:4], backend, TIMING, tmp_path))
     assert records_below(tmp_path) == sorted(cell.path(tmp_path) for cell, _ in again)
     assert len(list(tmp_path.rglob("*.npz"))) == 4
+
+
+def test_a_record_without_its_placement_is_outdated_though_it_is_not_drawn(run, problem, tmp_path):
+    shutil.copytree(run[0], tmp_path, dirs_exist_ok=True)
+    first, second, *_ = records_below(tmp_path)
+    first.with_suffix(".npz").unlink()
+    second.with_suffix(".npz").write_bytes(b"PK")
+    assert outdated("toy", problem, (), "session", TIMING, tmp_path) == [first, second]
 
 
 def test_the_records_of_one_task_outlast_the_next(run, step, problem, backend, tmp_path):
@@ -226,6 +262,13 @@ def test_what_was_measured_is_replaced_only_where_one_says_so(fidelity, tmp_path
         assert "2 records are of another profile, backend, --steps, --seed or code than" in said
         assert "give another --output, or --replace" in said
         assert contents(tmp_path / "results") == measured
+    old = next(path for path in measured if path.suffix == ".json")
+    record = json.loads(measured[old])
+    old.write_text(json.dumps(record | {"code": record["code"] | {"digest": "of other code"}}))
+    code, said = fidelity(*few)
+    assert code == 2
+    assert f"1 record, {old}, is of another profile, backend, --steps, --seed or code than" in said
+    old.write_bytes(measured[old])
     # Replaced by what? The backend does not start, and the machine beside the records stays theirs.
     far = tmp_path / "far.toml"
     far.write_text("".join(f'[[server]]\naddress = "192.0.2.{i}:2222"\n' for i in (1, 2)))
