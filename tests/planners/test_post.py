@@ -181,6 +181,8 @@ def test_the_elite_are_the_best_and_of_equals_the_first() -> None:
     assert best_of(rewards, 0.1).tolist() == [1]
     assert best_of(rewards, 0.4).tolist() == [1, 3, 2, 6]
     assert best_of(rewards[:3], 0.1).tolist() == [1]
+    # As a float 0.29 x 100 is a little below 29.
+    assert len(best_of(np.arange(100.0), 0.29)) == 29
 
 
 def test_advantages_have_mean_zero_and_deviation_one() -> None:
@@ -310,10 +312,13 @@ def test_memory_that_is_missing_costs_as_much_as_is_said() -> None:
 
 def test_a_search_that_meets_only_oom_says_so() -> None:
     problem = six_ops(gpu="2 kB", cpu="2 kB")
-    search = Search(problem, Simulator(problem), 0)
+    judge = Recorder(problem)
+    search = Search(problem, judge, 0)
     placement = Post(groups=6, updates=3).place(problem, search)
     assert search.best is None
     assert Simulator(problem).run(placement.devices).oom.any()
+    # The last one drawn is none that was drawn before.
+    assert [placement.devices.tolist() == one.tolist() for one in judge.devices].index(True) == 29
     assert search.notes["invalid"] == search.evaluations == 30
 
 
@@ -339,6 +344,12 @@ def test_what_is_printed() -> None:
 def test_wrong_settings_are_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_placer("post_tuned", change)
+
+
+def test_all_of_the_placements_may_be_the_elite_and_all_of_the_chances_uniform() -> None:
+    settings = Post(elite=1.0, epsilon=1.0)
+    assert best_of(np.array([-2.0, -1.0]), settings.elite).tolist() == [1, 0]
+    assert mixed(np.array([[1.0, 0.0]]), settings.epsilon).tolist() == [[0.5, 0.5]]
 
 
 def test_groups_begin_where_they_are_fast() -> None:

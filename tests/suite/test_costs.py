@@ -80,6 +80,16 @@ def test_the_larger_of_compute_and_memory_plus_overhead(op_type, arguments, expe
     assert seconds(op_type, **arguments) == pytest.approx(expected)
 
 
+def test_every_operation_of_a_large_graph_has_its_own_seconds():
+    """Rows are written some thousand at a time: none is left out where one part ends."""
+    count = 10_000
+    names, flops = [f"op{i}" for i in range(count)], 1e9 * np.arange(1, count + 1)
+    graph = OpGraph.create("g", names, ["Conv2D"] * count, [], [], flops=flops)
+    found = op_seconds(graph, machine_from_table(TABLE))
+    np.testing.assert_allclose(found[:, 0], np.arange(1, count + 1) + 0.5)
+    np.testing.assert_allclose(found[:, 1], 1e-3 * np.arange(1, count + 1) + 0.25)
+
+
 PROFILE = """
 op_times = "mine-ops"
 [[device]]

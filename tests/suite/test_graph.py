@@ -101,6 +101,13 @@ def test_a_networkx_graph_may_have_numpys_numbers_and_tensors_named_in_any_way()
     assert sorted(np.diff(graph.consumer_offsets).tolist()) == [1, 1, 2]
 
 
+def test_tensors_of_two_operations_may_have_one_name():
+    edges = [("a", "b", {"tensor": "out", "bytes": 1}), ("b", "c", {"tensor": "out", "bytes": 2})]
+    graph = from_networkx(networkx.DiGraph(edges))
+    assert [graph.op_names[i] for i in graph.producer] == ["a", "b"]
+    assert graph.tensor_bytes.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("made", "message"),
     [

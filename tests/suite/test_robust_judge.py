@@ -247,6 +247,7 @@ def test_every_spread_of_a_file_is_that_of_its_own_figure(tmp_path):
         (", overhead = 0.3", "", "spread must give latency, bandwidth, overhead, copy_bandwidth"),
         ("overhead = 0.3", "overhead = 0.3, gap = 0.1", "spread must give latency, bandwidth, ove"),
         ("overhead = 0.3", "overhead = 30", "overhead: spread is 30; give a share from 0 to 1"),
+        ("overhead = 0.3", "overhead = nan", "overhead: spread is nan; give a share from 0 to 1"),
         ("spread = 0.25\n", "", "device gpu:0 records no spread; profile this host again"),
     ],
 )
