@@ -139,6 +139,9 @@ def test_a_winner_is_alone_where_no_other_interval_overlaps_its_own():
     )
     assert Winner.of(rows).alone == ""
     assert Winner.of(rows[rows["label"] != "b"]).alone == "a"
+    touching = rows.assign(low=[0.9, 1.1, 1.2])
+    assert Winner.of(touching).alone == ""
+    assert Winner.of(touching.assign(simulated=[2.0, 1.0, 3.0])).verdict == "within noise"
 
 
 def test_what_the_simulator_refuses_cannot_be_its_winner(folder, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from suite_records import record, write
+from suite_records import failed, record, write
 
 from suite.bench.grid import planned_cells
 from suite.report.build import build_table
@@ -73,6 +73,22 @@ def test_what_seeds_do_not_tell_apart_is_undecided(
 ) -> None:
     row = found[LATER, "Placeto, after training"]
     assert (row[0], *row[-3:]) == ("50", "0 of 4", "0 / 0 / 4", "undecided")
+
+
+def test_seeds_are_the_fewest_of_any_graph_and_none_that_failed(tmp_path: Path) -> None:
+    """As placements are the most of any search: one may have found nothing more to try."""
+    cells = {cell.task: cell for cell in planned_cells("learned_moves")}
+    for few, task in enumerate(list(cells)[:2]):
+        whole = {"grid": "learned_moves", "machine": cells[task].machine, "task": task}
+        whole |= {"gpus": cells[task].gpus}
+        for placer, seeds in (("annealing_1000", 5), ("estimated_moves_100", 4 - few)):
+            for seed in range(seeds):
+                cell = whole | {"placer": placer, "seed": seed}
+                spent = {"cell": cell, "evaluations": 100 - 40 * few}
+                write(tmp_path, record("nmt_2", placer, 0.5, **spent))
+        cell = whole | {"placer": "estimated_moves_100", "seed": 4}
+        write(tmp_path, failed("nmt_2", "estimated_moves_100", "error", "why") | {"cell": cell})
+    assert rows(tmp_path)[LATER, "estimated moves"][:2] == ("100", "3 and 5")
 
 
 def test_what_has_no_record_is_missing(

@@ -118,6 +118,8 @@ def test_a_single_gpu_is_judged_by_the_computing_it_does(results, task, label):
     assert words == "holds"
     assert "busiest GPU does 99.1%" in figures
     assert "1.600 s beside 1.500 s of GPU Only" in figures
+    write(results, learned(task, SIMPLE, 1.6, busy=alone | {"gpu:0": 0.25, "gpu:1": 24.75}))
+    assert verdict(results, label)[0] == "holds"
     write(results, learned(task, SIMPLE, 1.2, busy={"cpu:0": 0.1, "gpu:0": 0.4, "gpu:1": 0.5}))
     words, figures = verdict(results, label)
     assert words == "does not hold"

@@ -36,6 +36,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Table:
     write(folder, search("placeto", (80.0, 60.0), 20000, **episodes))
     write(folder, search("placeto", (0.1, 0.1), 20000, 1, **episodes, status="error"))
     write(folder, search("annealing", (4.0, 2.0), 4000, grid="equal_evaluations", planner={}))
+    # One that did not get as far as a placement has no cost of one.
+    write(folder, search("annealing", (9.0, 9.0), 0, 1, grid="equal_evaluations", status="oom"))
     # A short search of a grid that is not read, and a placer that is not shown.
     write(folder, search("post", (0.01, 0.01), 250, grid="quick", planner={"updates": 25}))
     write(folder, search("restarts", (0.01, 0.01), 1000, grid="equal_evaluations"))

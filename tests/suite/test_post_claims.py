@@ -141,6 +141,26 @@ def test_a_gain_that_no_task_reaches_does_not_hold(tmp_path: Path) -> None:
     assert art[4] == "does not hold"
 
 
+@pytest.mark.parametrize(
+    ("gains", "verdict"),
+    [
+        ([0.02] * 6, "does not hold"),
+        ([0.005] * 3 + [0.02] * 3, "undecided"),
+        ([0.005] * 6, "holds"),
+    ],
+)
+def test_placements_are_enough_where_more_bring_little_on_every_task(
+    gains: list[float], verdict: str, tmp_path: Path
+) -> None:
+    """A hundredth at most: one task tells against it, and all of them are needed for it."""
+    for number, task in enumerate(tasks()):
+        for seed, gain in enumerate(gains):
+            late = 1 - (gain if number == 0 else 0.005)
+            search(tmp_path, "post", seed, 1.0, late, task=task)
+    row = section(build_table("post_claims", tmp_path), "The published claims").rows[3]
+    assert row[4] == verdict
+
+
 def test_nothing_that_fits_is_out_of_memory(table: Table) -> None:
     lines = section(table, "Step times found").rows
     assert next(line for line in lines if line[2] == "Post, tuned")[3:] == ("OOM, n=1",) * 4

@@ -61,6 +61,8 @@ def test_the_fastest_and_the_ratios_are_shown(build):
     assert fastest["baechi"] == "mincut"
     assert fastest["grappler"] == "scotch = metis"
     assert cells(built, 2, "RNNLM")["baechi"] == "x1.00 (0.33-3.00)"
+    ties = built.data[built.data["semantics"] == "grappler"].set_index("placer")["rank"]
+    assert ties.to_dict() == {"scotch": 1, "metis": 1, "mincut": 3}
 
 
 def test_placers_rank_by_the_median_over_the_seeds_that_fit(build):

@@ -93,6 +93,22 @@ def test_an_answer_that_fits_is_better_than_a_shorter_one_that_does_not(chain, t
     assert shown() == "1.00 (OOM)"
 
 
+def test_a_bound_of_contiguous_splits_is_none_of_all(chain, tmp_path):
+    """What is left of the gap is a share of the answer: of 2.5 ms, 0.1 and 0.5."""
+    results = tmp_path / "results"
+    for algorithm, bound in (("dp", 0.0024), ("ip", 0.002)):
+        asked = ["workload", str(chain), "--algorithm", algorithm, "--output", str(results)]
+        assert main(asked) == 0
+        [path] = results.rglob(f"{algorithm}/seed0.json")
+        late = {"step_time": 0.0025, "lower_bound": bound, "bound_kind": "time limit"}
+        path.write_text(json.dumps(json.loads(path.read_text()) | late))
+    records = load_records(results)
+    (section,) = table(records, records.iloc[:0]).sections
+    row = dict(zip(section.header, section.rows[0], strict=True))
+    cells = {"ip": "2.50 (20.0 %)", "dp": "2.50 (4.0 %)", "bound": "2.00"}
+    assert {name: row[name] for name in cells} == cells
+
+
 def test_a_record_has_seconds_and_counts_calls(chain, tmp_path):
     results = tmp_path / "results"
     asked = ["workload", str(chain), "--algorithm", "dp", "--output", str(results)]
