@@ -204,7 +204,7 @@ def _await_elsewhere(servers: Mapping[int, ServerPlace]) -> None:
     if missing:
         warnings.warn(
             f"waiting for {missing}; start what does not run yet with placebench serve",
-            stacklevel=6,
+            stacklevel=5,
         )
     while missing and time.monotonic() < end:
         time.sleep(POLL)
@@ -230,7 +230,7 @@ def _listens(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=2).close()
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for what can be no host's name
         return False
     return True
 

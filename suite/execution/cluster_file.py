@@ -34,7 +34,7 @@ class ServerPlace:
     cores: tuple[int, ...]
     """Cores it is pinned to; none: any."""
     start: bool
-    """Whether to start it on this host; otherwise it runs already (``placebench serve``)."""
+    """Whether to start it on this host; otherwise ``placebench serve`` does, there."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ClusterPlan:
 
     @property
     def elsewhere(self) -> dict[int, ServerPlace]:
-        """The servers that run already, by number."""
+        """The servers that are not started here, by number."""
         return {i: server for i, server in enumerate(self.servers) if not server.start}
 
     @property

@@ -78,17 +78,21 @@ def test_mistakes_are_said(tmp_path, text, words):
         read_cluster(path)
 
 
-def test_a_server_that_is_started_nowhere_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize("host", ["127.0.0.1", "no..name"])
+def test_a_server_that_is_started_nowhere_is_named(tmp_path, monkeypatch, host):
     """TensorFlow would go on trying, and not say to which server it cannot connect."""
     monkeypatch.setattr("suite.execution.cluster.HEALTH_LIMIT", 1.0)
     client, absent = free_ports(2)
     path = tmp_path / "cluster.toml"
     path.write_text(
-        f'client = "127.0.0.1:{client}"\n'
-        f'[[server]]\naddress = "127.0.0.1:{absent}"\nstart = false\n'
+        f'client = "127.0.0.1:{client}"\n[[server]]\naddress = "{host}:{absent}"\nstart = false\n'
     )
-    said = f"server 0 at 127.0.0.1:{absent} could not be reached for 1 s; start"
-    with pytest.warns(match="waiting|unauthenticated"), pytest.raises(InputError, match=said):
+    said = f"server 0 at {host}:{absent} could not be reached for 1 s; start"
+    with (
+        pytest.warns(UserWarning, match="unauthenticated"),
+        pytest.warns(UserWarning, match=f"waiting for server 0 at {host}:{absent}; start"),
+        pytest.raises(InputError, match=said),
+    ):
         ClusterBackend(cpus(1), path, expose=True)
 
 

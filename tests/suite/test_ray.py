@@ -147,8 +147,9 @@ def test_a_node_that_dies_costs_the_cells_in_flight(cluster, grid, tmp_path):
     assert {path.relative_to(far) for path in far.rglob("*.*") if path.is_file()} == files
 
 
-def test_where_no_cluster_is_one_line_says_so(tmp_path):
-    run = placebench("bench", "smoke", "--output", tmp_path, "--ray", "127.0.0.1:1")
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "no..name:1"])
+def test_where_no_cluster_is_one_line_says_so(tmp_path, address):
+    run = placebench("bench", "smoke", "--output", tmp_path, "--ray", address)
     assert run.returncode == 2
-    assert run.stderr.startswith("placebench: error: --ray 127.0.0.1:1: nothing answers there")
+    assert run.stderr.startswith(f"placebench: error: --ray {address}: nothing answers there")
     assert run.stderr.count("\n") == 1

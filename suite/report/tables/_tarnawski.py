@@ -113,8 +113,7 @@ def _cell(records: pd.DataFrame) -> str:
     found = records[records["status"].isin(JUDGED)]
     if found.empty:
         return "-" if records.empty or records["status"].iloc[0] == "skipped" else "error"
-    found = found.sort_values("step_time", kind="stable")
-    best = found.sort_values("status", kind="stable").iloc[0]  # ok before oom
+    best = found.sort_values(["status", "step_time"]).iloc[0]  # ok before oom
     value, bound = best["step_time"] * 1e3, best["lower_bound"] * 1e3
     text = f"{value:,.2f}"
     if best["status"] == "oom":

@@ -67,7 +67,7 @@ def _check_reachable(address: str) -> None:
         raise InputError(f"--ray {address}: give HOST:PORT of the cluster's head, or auto")
     try:
         socket.create_connection((host, int(port)), CONNECT).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise InputError(
             f"--ray {address}: nothing answers there ({error}); start a cluster with ray start"
             " --head (docs/ray.md)"
