@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 
 from suite.core.errors import InputError
 
@@ -24,8 +24,32 @@ def _room(folder: Path) -> Iterator[None]:
         ) from None
 
 
+class _AnyCheckout(UserProvidedCacheLocator):  # type: ignore[misc]
+    """Where code is kept whichever checkout it is of: its folder's name has the sources' digest.
+
+    numba goes by the path of the checkout, too. In every new one, such as the gate makes of the
+    base, all would be compiled again, and within the cells' time limits: what is marked as compiled
+    (suite.bench.first_use) goes by the sources alone.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """The name of the package, without where it lies."""
+        return Path(py_file).parent.name
+
+    def get_source_stamp(self) -> str:
+        """Nothing: other sources have another folder, and docstrings decide nothing."""
+        return ""
+
+
+class _Kept(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_AnyCheckout, *CompileResultCacheImpl._locator_classes)
+
+
 class KeptCode(FunctionCache):  # type: ignore[misc]
     """Compiles again what is not whole: a power cut leaves empty files, which numba trips over."""
+
+    _impl_class = _Kept
 
     def load_overload(self, sig: object, target_context: object) -> Any:
         """What is kept for a signature; None where there is nothing, or nothing whole."""
