@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import inf
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("step_times", "history"), list),
 }
 """Of what kind fields are, where one of another kind would stop who reads it."""
+_NUMBERS = ("step_time", "lower_bound", "wall_seconds", "cpu_seconds", "evaluations")
+"""Fields that are a number >= 0, or null."""
 _WORDS: dict[type, str] = {str: "text", dict: "an object", list: "a list"}
 
 Record = dict[str, Any]
@@ -58,8 +60,8 @@ def records_below(results: Path) -> list[Path]:
 def read_record(path: Path) -> Record:
     """Read a whole record.
 
-    InputError if it is truncated, of another format, has no status, a step time that is none, or a
-    field of a kind that it never has.
+    InputError if it is truncated, of another format, has no status, a time or another number that
+    is none, or a field of a kind that it never has.
     """
     record = read_json(path, FORMAT)
     if record.get("status") not in STATUSES:
@@ -70,16 +72,17 @@ def read_record(path: Path) -> Record:
     code = record.get("code")
     if code is not None and not (isinstance(code, dict) and isinstance(code.get("digest"), str)):
         raise _not_usable(path, "code", code, "an object with a digest")
-    times = record.get("step_time"), *record.get("step_times", ())
-    for seconds in times:
-        if seconds is not None and not _is_time(seconds):
-            raise _not_usable(path, "step_time", seconds, "a number >= 0")
+    numbers = [(name, record.get(name)) for name in _NUMBERS]
+    for name, value in (*numbers, *(("step_time", one) for one in record.get("step_times", ()))):
+        if value is not None and not _is_amount(value):
+            raise _not_usable(path, name, value, "a number >= 0")
     return record
 
 
-def _is_time(value: object) -> bool:
-    """Whether a value is a number of seconds. NaN would be neither slower nor missing."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
+def _is_amount(value: object) -> bool:
+    """Whether a value is a number of seconds, say. NaN would be neither slower nor missing."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= sys.float_info.max
 
 
 def _not_usable(path: Path, name: str, value: object, words: str) -> InputError:
@@ -94,7 +97,10 @@ def cell_of(record: Record, path: Path, results: Path) -> Cell:
     try:
         cell = Cell(**record["cell"])
     except (KeyError, TypeError):
-        raise InputError(f"{path} does not say which cell it is; delete it and run again") from None
+        cell = None
+    # A seed that is text has the same path, and would be another cell.
+    if cell is None or type(cell.gpus) is not int or type(cell.seed) is not int:
+        raise InputError(f"{path} does not say which cell it is; delete it and run again")
     if cell.path(results) != path:
         raise InputError(
             f"{path} is the record of {cell.name}, a copy or moved; delete it or move it back"

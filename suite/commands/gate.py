@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.commands._checks import refuse
+from suite.commands._checks import refuse, same_file
 from suite.commands._common import Subparsers, command, positive
 from suite.core.errors import InputError
 
@@ -54,6 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     from suite.gate.verdict import exit_code
 
     rule = Rule(arguments.tolerance)
+    # In turn, the second side would keep the first one's records, and nothing of it would run.
+    if same_file(arguments.base, arguments.head):
+        raise InputError(
+            f"{arguments.base} cannot be compared with itself, it is the base and the head; name"
+            " another folder"
+        )
     if arguments.interleave is None:
         refuse(arguments, ("commit", "rounds"), "goes with --interleave BENCH; add it")
         verdicts = rule.compare(read_runs(arguments.base), read_runs(arguments.head))

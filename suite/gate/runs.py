@@ -21,8 +21,8 @@ def round_folder(results: Path, number: int) -> Path:
 def read_runs(results: Path) -> Runs:
     """Read every record of a step below ``results`` and below the folders of its rounds.
 
-    InputError when there is no such folder, or when a file in it is not a whole record or not where
-    its cell's is.
+    InputError when there is no such folder, or when a file in it is not a whole record, not where
+    its cell's is, or of a round of which there is another.
     """
     check_results(results)
     runs: Runs = {}
@@ -33,7 +33,13 @@ def read_runs(results: Path) -> Runs:
                 if "backend" in record:
                     raise InputError(f"{path} is ok and has no step_time; run it again")
                 continue  # a fit's, of which no step is judged
-            runs.setdefault(cell_of(record, path, folder), {})[number] = record
+            rounds = runs.setdefault(cell_of(record, path, folder), {})
+            if number in rounds:
+                raise InputError(
+                    f"{path} is a second record of round {number} of its cell (those outside a"
+                    " round's folder are of round 0); delete one of them"
+                )
+            rounds[number] = record
     return runs
 
 

@@ -142,6 +142,34 @@ def test_a_step_without_its_time_is_told(sides, capsys):
     assert "seed0.json is ok and has no step_time; run it again" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("field", "value"), [("seed", "0"), ("gpus", "2"), ("gpus", 2.0)])
+def test_a_cell_whose_numbers_are_none_is_told(sides, field, value, capsys):
+    """By its path it is where it belongs, but it is not equal to the cell that it is of."""
+    path = sides[1] / "smoke/k40/2gpu/tiny/metis/seed0.json"
+    change(path, cell=json.loads(path.read_text())["cell"] | {field: value})
+    assert main(["gate", *map(str, sides)]) == 2
+    error = capsys.readouterr().err
+    assert f"{path} " in error
+    assert "delete it" in error
+
+
+def test_a_second_record_of_a_round_is_told(sides, capsys):
+    """What lies outside a round's folder is of round 0: neither is to be left out in silence."""
+    shutil.copytree(sides[1] / "smoke", sides[1] / "round0/smoke")
+    assert main(["gate", *map(str, sides)]) == 2
+    assert "seed0.json is a second record of round 0 of its cell" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("turns", [(), ("--interleave", "smoke")])
+def test_a_folder_is_not_compared_with_itself(sides, turns, capsys):
+    """The head would keep the records of the base, and be as fast without having run."""
+    base, head = sides
+    shutil.rmtree(head)
+    head.symlink_to(base)
+    assert main(["gate", str(base), str(head), *turns]) == 2
+    assert "cannot be compared with itself" in capsys.readouterr().err
+
+
 def test_github_gets_the_summary_too(sides, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     (tmp_path / "summary.md").write_text("before\n")

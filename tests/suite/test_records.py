@@ -67,6 +67,13 @@ def test_a_failed_rerun_leaves_no_placement_of_an_earlier_one(tmp_path):
     ("name", "value"),
     [
         *[("step_time", value) for value in ("NaN", "1e400", "-1.0", "true", '"x"')],
+        pytest.param("step_time", f"1{'0' * 400}", id="step_time-1e400 written out"),
+        *[
+            ("wall_seconds", '"x"'),
+            ("cpu_seconds", "[]"),
+            ("evaluations", "-1"),
+            ("lower_bound", "{}"),
+        ],
         *[("step_times", value) for value in ("[NaN]", "[true]", "5")],
         *[("code", value) for value in ("5", '"x"', "{}", '{"digest": 5}')],
         *[("budget", "5"), ("planner", "5"), ("parameters", "null"), ("under_semantics", "null")],
