@@ -81,8 +81,9 @@ def read_record(path: Path) -> Record:
 
 def _is_amount(value: object) -> bool:
     """Whether a value is a number of seconds, say. NaN would be neither slower nor missing."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 <= value <= sys.float_info.max
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= sys.float_info.max
 
 
 def _not_usable(path: Path, name: str, value: object, words: str) -> InputError:

@@ -34,7 +34,8 @@ def add(parsers: Subparsers) -> None:
         " measured). Simulated cells must be equal; learned ones may differ within rank"
         " intervals plus a tolerance; measured ones are compared round by round.",
         "  placebench gate main/results results\n"
-        '  placebench gate /tmp/base /tmp/head --interleave "gpu" --commit origin/main --rounds 12',
+        "  placebench gate /tmp/base /tmp/head --commit origin/main --rounds 12 \\\n"
+        '      --interleave "gpu --backend session"',
     )
     parser.add_argument("base", type=Path, help="results of what was before")
     parser.add_argument("head", type=Path, help="results of what is to be judged")

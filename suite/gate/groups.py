@@ -60,14 +60,20 @@ def one_a_seed(times: dict[Key, float]) -> dict[Key, float]:
     return {(cell, number): times[cell, number] for cell, number in firsts.items()}
 
 
-def why_lost(key: Key, head: Runs) -> str:
-    """What the head has in place of a step time."""
+def why_lost(key: Key, side: Runs) -> str:
+    """What a side has in place of a step time."""
     cell, number = key
     where = f"seed {cell.seed}" + (f", round {number}" if number else "")
-    record = head.get(cell, {}).get(number)
+    record = side.get(cell, {}).get(number)
     if record is None:
         return f"{where}: no record"
     return f"{where}: {record['status']} {record.get('reason', '')}".strip()
+
+
+def why_unmeasured(cells: list[Cell], side: Runs) -> str:
+    """What a side, with a record of one of these cells at least, has in place of all step times."""
+    first = next(cell for cell in cells if cell in side)
+    return why_lost((first, min(side[first])), side)
 
 
 def settings_note(cells: list[Cell], base: Runs, head: Runs) -> str:

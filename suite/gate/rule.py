@@ -9,7 +9,14 @@ from math import inf
 from suite.bench.cell import Cell
 from suite.core.errors import InputError
 from suite.core.statistics import Interval, median_interval, ratio_estimate, ratio_interval
-from suite.gate.groups import groups, one_a_seed, settings_note, step_times, why_lost
+from suite.gate.groups import (
+    groups,
+    one_a_seed,
+    settings_note,
+    step_times,
+    why_lost,
+    why_unmeasured,
+)
 from suite.gate.runs import Runs
 from suite.gate.verdict import (
     EQUAL,
@@ -57,7 +64,9 @@ class Rule:
         blank = Verdict(name, kind, UNMEASURED, samples=len(theirs))
         if not theirs:
             known = any(cell in base for cell in cells)
-            return replace(blank, word=NEW if ours and not known else UNMEASURED)
+            if ours and not known:
+                return replace(blank, word=NEW)
+            return replace(blank, note=why_unmeasured(cells, base if known else head))
         lost = [key for key in theirs if key not in ours]
         if lost:
             return replace(blank, word=MISSING, note=why_lost(lost[0], head))

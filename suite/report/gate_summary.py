@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from suite.core.statistics import LEVEL
-from suite.gate.verdict import EQUAL, EXACT, NEW, UNMEASURED, WITHIN, Verdict, outcome
+from suite.gate.verdict import EQUAL, EXACT, NEW, NOTHING, UNMEASURED, WITHIN, Verdict, outcome
 from suite.report.table import Section
 
 _QUIET = (EQUAL, WITHIN, NEW, UNMEASURED)
-"""Counted, not listed."""
+"""Counted, not listed; what was not measured is listed where nothing was, since it says why."""
 _HEADER = (
     *("cell", "compared", "verdict", "base s", "head s"),
     *("change", "interval", "n", "level", "why"),
@@ -21,13 +21,15 @@ _RANGE = f"Range: of all ratios, as there are too few samples for an interval at
 def summary(verdicts: Sequence[Verdict]) -> str:
     """A heading with the verdict, the counts, and a table of every cell that is not as it was."""
     counts = Counter(verdict.word for verdict in verdicts)
-    words = ", ".join(outcome(verdicts)) or "green"
+    red = outcome(verdicts)
+    words = ", ".join(red) or "green"
+    quiet = set(_QUIET) - ({UNMEASURED} if NOTHING in red else set())
     counted = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "no records"
-    rows = tuple(_row(v) for v in sorted(verdicts, key=_order) if v.word not in _QUIET)
+    rows = tuple(_row(v) for v in sorted(verdicts, key=_order) if v.word not in quiet)
     parts = [f"## Gate: {words}", f"{counted}."]
     if rows:
         parts.append(Section("", _HEADER, rows).markdown())
-    if any(v.interval.is_range for v in verdicts if v.word not in _QUIET):
+    if any(v.interval.is_range for v in verdicts if v.word not in quiet):
         parts.append(_RANGE)
     return "\n\n".join(parts) + "\n"
 

@@ -96,6 +96,15 @@ def test_nothing_measured_is_no_green(sides, empty, capsys):
     assert "Gate: nothing measured" in text
 
 
+def test_where_nothing_was_measured_each_cell_says_why(tmp_path, capsys):
+    """The base's time-out: its head has a time, and is no new cell."""
+    planted(tmp_path / "base", [None], status="timeout", reason="no answer after 100 seconds")
+    planted(tmp_path / "head", [1.0])
+    code, text = gate(capsys, tmp_path / "base", tmp_path / "head")
+    assert code == NOTHING
+    assert "seed 0: timeout no answer after 100 seconds" in text
+
+
 def test_more_cells_than_before_are_green(sides, capsys):
     (sides[0] / "smoke/k40/2gpu/tiny/random/seed1.json").unlink()
     code, text = gate(capsys, *sides)
