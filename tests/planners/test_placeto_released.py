@@ -23,7 +23,6 @@ from suite.core.errors import InputError
 from suite.search.placer import Search
 from suite.simulator.compiled.judge import Simulator
 
-pytestmark = pytest.mark.usefixtures("uncompiled")
 Array = NDArray[np.float64]
 
 
@@ -76,6 +75,7 @@ def slow(networks: ReleasedNetworks, graph: MergedGroups, features: Array, curre
     return dense(networks.choose, np.concatenate(found))
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_the_network_is_the_slow_one_whatever_its_biases() -> None:
     graph = MergedGroups.of(fan(), 128)
     rng = np.random.default_rng(5)
@@ -89,6 +89,7 @@ def test_the_network_is_the_slow_one_whatever_its_biases() -> None:
         assert fast == pytest.approx(slow(networks, graph, features, current), rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_an_update_follows_the_gain_and_the_entropy_summed_over_steps(weight: float) -> None:
     graph = MergedGroups.of(fan(), 128)
@@ -141,12 +142,13 @@ def test_an_update_follows_the_gain_and_the_entropy_summed_over_steps(weight: fl
 def test_a_bonus_keeps_the_choices_open() -> None:
     """With a large weight, what gains nothing stays as likely as anything else."""
     problem, left = six_ops(), {}
+    graph = MergedGroups.of(problem, 128)
+    policy = policy_of(graph)  # compiled once, for both
+    start = policy.optimizer.state()
     for weight in (0.0, 20.0):
+        policy.optimizer.restore(start)
         settings = PlacetoReleased(entropy=weight, last_entropy=weight, rounds=1, episodes=150)
-        search = Search(problem, Simulator(problem), 0)
-        graph = MergedGroups.of(problem, 128)
-        policy = policy_of(graph)
-        ReleasedEpisodes(settings, policy, search).run()
+        ReleasedEpisodes(settings, policy, Search(problem, Simulator(problem), 0)).run()
         chances = policy.chances(policy.state(np.zeros(graph.count, np.int64)))
         left[weight] = -float((chances * np.log(chances)).sum())
     assert left[20.0] > 0.9 * np.log(2) > 0
