@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,12 @@ def load_grid(
     return grid
 
 
+@cache
 def planned_cells(name: str) -> tuple[Cell, ...]:
     """The cells of a grid of placebench, in order, on any host: also without its machine.
 
-    Raises InputError as :func:`load_grid` does, but for what concerns the machine.
+    Read once, since a report asks for those of a grid again and again. Raises InputError as
+    :func:`load_grid` does, but for what concerns the machine.
     """
     path = _path(name)
     return tuple(job.cell for job in _planned(path, _table(path), None, None).jobs)
@@ -266,6 +269,8 @@ class _Placer:
     label: str
     name: str
     parameters: Mapping[str, Any]
+    policy: str | None
+    """The parameter that names a policy's file, where it is given."""
     seeds: int
     judge: Judging | RealRuns | None
     measure_top: MeasureTop | None
@@ -278,7 +283,7 @@ def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
         parameters, seeds = entry.get("parameters", {}), entry.get("seeds", 1)
         label = entry.get("label", entry["name"])
         check_types(entry["name"], parameters)
-        make_placer(entry["name"], parameters)
+        policy = policy_field(make_placer(entry["name"], parameters))
         if seeds < 1:
             raise InputError(f"placer {entry['name']}: seeds is {seeds}; give >= 1")
         if not re.fullmatch(r"\w+", label):
@@ -292,6 +297,7 @@ def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
             label,
             entry["name"],
             parameters,
+            policy if policy in parameters else None,
             seeds,
             None if judge is None else judging(judge),
             None if top is None else MeasureTop(**top),
@@ -300,11 +306,10 @@ def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
 
 def _of_task(entry: _Placer, name: str) -> Mapping[str, Any]:
     """A placer's parameters; ``{task}`` in the name of a policy file is the task's name."""
-    field = policy_field(make_placer(entry.name, entry.parameters))
-    if field is None or field not in entry.parameters:
+    if entry.policy is None:
         return entry.parameters
-    path = str(entry.parameters[field]).replace("{task}", name)
-    return {**entry.parameters, field: path}
+    path = str(entry.parameters[entry.policy]).replace("{task}", name)
+    return {**entry.parameters, entry.policy: path}
 
 
 def _check_distinct(jobs: list[Job]) -> None:

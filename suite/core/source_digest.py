@@ -23,6 +23,10 @@ from suite.core.paths import ROOT
 PACKAGES = ("suite", "baselines", "planners", "models")
 """The packages of placebench."""
 _FOR_TYPES = ("__future__", "typing", "collections.abc")
+_BLOCKS = ("body", "orelse", "finalbody")
+_ANNOTATIONS = frozenset(
+    [(ast.arg, "annotation"), (ast.FunctionDef, "returns"), (ast.AsyncFunctionDef, "returns")]
+)
 _NAMED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
 """A module, or a function of one, named in a string: what is called in a child process."""
 
@@ -116,12 +120,12 @@ class _Source:
     """One source file: what its code is, and which modules it may name."""
 
     def __init__(self, path: Path, package: str) -> None:
-        tree = ast.parse(path.read_bytes())
-        _drop_words_and_types(tree)
-        self.digest = hashlib.sha256("".join(_written(tree)).encode()).hexdigest()
-        nodes = list(_nodes(tree))
+        parts: list[str] = []
+        nodes: list[ast.AST] = []
+        _read(ast.parse(path.read_bytes()), parts, nodes)
+        self.digest = hashlib.sha256("".join(parts).encode()).hexdigest()
         self.imported = tuple(sorted({n for node in nodes for n in _imports(node, package)}))
-        texts = (_text(node) for node in nodes)
+        texts = {_text(node) for node in nodes if isinstance(node, ast.Constant)}
         self.quoted = tuple({t.partition(":")[0] for t in texts if _NAMED.fullmatch(t)})
         self.attributes = frozenset(
             node.attr
@@ -170,25 +174,17 @@ def _roots(top: str) -> tuple[Path, ...]:
     return tuple(map(Path, places or ()))
 
 
-def _drop_words_and_types(tree: ast.Module) -> None:
-    """Remove docstrings, those of attributes too, and what is there for type checkers alone."""
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            statements = getattr(node, field, None)
-            if isinstance(statements, list):
-                kept = [s for s in statements if not _is_text(s) and not _is_for_types(s)]
-                setattr(node, field, kept)
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.returns = None
-
-
 def _is_for_types(node: ast.AST) -> bool:
     """Whether a statement imports from ``typing`` and the like, or for type checkers."""
     if isinstance(node, ast.If):
-        return ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse
+        return _asks_for_types(node) and not node.orelse
     return isinstance(node, ast.ImportFrom) and node.module in _FOR_TYPES
+
+
+def _asks_for_types(node: ast.AST) -> bool:
+    """Whether a node is ``if TYPE_CHECKING``."""
+    test = getattr(node, "test", None) if isinstance(node, ast.If) else None
+    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -199,33 +195,33 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _written(node: object) -> Iterator[str]:
-    """A syntax tree as text; ``ast.dump`` writes the same tree differently from 3.13 on."""
+def _read(node: object, parts: list[str], nodes: list[ast.AST] | None) -> None:
+    """Add a syntax tree to ``parts`` as text, and to ``nodes`` all but what type checkers read.
+
+    Without docstrings, those of attributes too, and what is there for type checkers alone. In one
+    pass, since every process begins with it; ``ast.dump`` writes the same tree differently from
+    3.13 on.
+    """
     if isinstance(node, ast.AST):
-        yield f"({type(node).__name__}"
+        parts.append(f"({type(node).__name__}")
+        typed = _asks_for_types(node)
+        if nodes is not None and not typed:
+            nodes.append(node)
         for name in node._fields:
             value = getattr(node, name, None)
+            if name in _BLOCKS and isinstance(value, list):
+                value = [one for one in value if not _is_text(one) and not _is_for_types(one)]
+            elif (type(node), name) in _ANNOTATIONS:
+                continue
             if value is not None and value != []:
-                yield f" {name}="
-                yield from _written(value)
-        yield ")"
+                parts.append(f" {name}=")
+                _read(value, parts, None if typed and name != "orelse" else nodes)
+        parts.append(")")
     elif isinstance(node, list):
         for item in node:
-            yield from _written(item)
+            _read(item, parts, nodes)
     else:
-        yield f"{node!r},"
-
-
-def _nodes(tree: ast.Module) -> Iterator[ast.AST]:
-    """All nodes of a file but what only type checkers read."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            waiting += node.orelse
-            continue
-        yield node
-        waiting += ast.iter_child_nodes(node)
+        parts.append(f"{node!r},")
 
 
 def _imports(node: ast.AST, package: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from suite.bench.cell import Cell
-from suite.bench.grid import load_grid
+from suite.bench.grid import planned_cells
 from suite.report.outcome import NOT_GIVEN, Outcome, Printed
 
 Pairs = dict[tuple[str, str], tuple[Outcome, Printed]]
@@ -61,7 +61,7 @@ class Comparison:
         """
         wanted = {(row.task, row.gpus, placer) for row in _rows(printed) for placer in placers}
         recorded = [Cell(*key) for key in zip(*(records[c] for c in _CELL), strict=True)]
-        planned = [job.cell for grid in grids for job in load_grid(grid).jobs]
+        planned = [cell for grid in grids for cell in planned_cells(grid)]
         source: dict[Key, str] = {}
         for cells in (recorded, planned):
             for grid in grids:

@@ -45,7 +45,7 @@ LEARNED = set(modules("planners"))
 BUDGET = 64
 MOST = 2
 """The largest count among the parameters that are tried: placements, layers, units, groups."""
-UPDATES = 3
+UPDATES = 2
 """Of what learns: nothing is compiled here, so that each takes long."""
 LONGER = 4
 """Both, where a search is to be killed and to have something left to do."""

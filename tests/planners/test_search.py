@@ -157,7 +157,6 @@ def test_the_policy_itself_gets_better(name: str) -> None:
     assert np.mean(told[-10:]) > np.mean(told[:10]) + 0.2
 
 
-@pytest.mark.usefixtures("uncompiled")
 def test_a_search_that_finds_nothing_better_starts_anew_near_the_best() -> None:
     problem, told = six_ops(), list[dict[str, float]]()
     search = Search(problem, Simulator(problem), 0)

@@ -112,6 +112,12 @@ def test_types_do_not_count(pack):
     assert digest_after(pack, "pack/placer.py", typed) == before
 
 
+def test_what_type_checkers_are_not_to_read_counts(pack):
+    text = FILES["pack/near.py"] + "if not TYPE_CHECKING:\n    import hidden\n"
+    before = digest_after(pack, "pack/near.py", text)
+    assert digest_after(pack, "pack/near.py", text.replace("hidden", "other")) != before
+
+
 def test_code_says_which_libraries_attributes_and_arguments_it_uses(pack):
     modules = reached("pack.placer")
     assert libraries(*modules) == ("absent_library", "numpy")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from suite.bench.grid import load_grid
+from suite.bench.grid import planned_cells
 from suite.report.hdp import TODAY, beside_table1
 from suite.report.outcome import Outcome, middle
 from suite.report.placeto import PLACETO
@@ -50,7 +50,7 @@ def plot(records: pd.DataFrame, published: pd.DataFrame) -> Figure:
 
 
 def _placers() -> list[str]:
-    labels = [job.cell.placer for grid in GRIDS if grid != SHORT for job in load_grid(grid).jobs]
+    labels = [cell.placer for grid in GRIDS if grid != SHORT for cell in planned_cells(grid)]
     return sorted({*labels} - {*LEFT_OUT})
 
 

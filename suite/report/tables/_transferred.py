@@ -8,7 +8,7 @@ from math import inf
 
 import pandas as pd
 
-from suite.bench.grid import load_grid
+from suite.bench.grid import planned_cells
 from suite.report.agreement import faster
 from suite.report.load_records import of_cells
 from suite.report.metrics import metric
@@ -33,7 +33,7 @@ def transferred(
 
     ``heads`` are the names of all rows.
     """
-    cells = [job.cell for job in load_grid(grid).jobs]
+    cells = planned_cells(grid)
     ours = of_cells(records, cells)
     tasks = list(dict.fromkeys(cell.task for cell in cells))
     found = {

@@ -7,7 +7,7 @@ from math import isnan, nan
 
 import pandas as pd
 
-from suite.bench.grid import load_grid
+from suite.bench.grid import planned_cells
 from suite.report.load_records import of_cells
 from suite.report.metrics import metric
 from suite.report.outcome import word
@@ -43,7 +43,7 @@ compared. Graphs that a policy was not trained on have [a page of their own](tra
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grids, and the paper's table."""
-    cells = [job.cell for grid in GRIDS for job in load_grid(grid).jobs]
+    cells = [cell for grid in GRIDS for cell in planned_cells(grid)]
     wanted = [c for c in cells if c.placer in _placers(c.grid)]
     ours = of_cells(records, wanted)
     theirs = published[(published["paper"] == "Placeto") & (published["table"] == "run times")]

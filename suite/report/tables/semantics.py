@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from suite.bench.grid import load_grid
+from suite.bench.grid import planned_cells
 from suite.core.statistics import OrderAgreement, order_agreement
 from suite.report import colocrl, hdp
 from suite.report.comparison import Comparison, Row
@@ -84,7 +84,7 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     known = records[~judged | np.array(scored, np.bool_)]
     rankings, comparisons = [], []
     for paper, number, grids, machine in SOURCES:
-        placers = {job.cell.placer for grid in grids for job in load_grid(grid).jobs}
+        placers = {cell.placer for grid in grids for cell in planned_cells(grid)}
         printed = published[(published["paper"] == paper) & (published["table"] == number)]
         ours = Comparison.of(known, printed, placers, grids, machine)
         comparisons.append(ours)

@@ -8,7 +8,7 @@ from math import isnan
 import pandas as pd
 
 from suite.bench.cell import Cell
-from suite.bench.grid import load_grid, planned_cells
+from suite.bench.grid import planned_cells
 from suite.report.load_records import of_cells
 from suite.report.metrics import metric
 from suite.report.outcome import Outcome, word
@@ -53,7 +53,7 @@ BESIDE = {"human_expert": "quick", "hdp": "reference", "hdp_tuned": "reference"}
 
 def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
     """Build the page from the records of the grids ``strong`` and ``race``."""
-    cells = [job.cell for grid in GRIDS for job in load_grid(grid).jobs]
+    cells = [cell for grid in GRIDS for cell in planned_cells(grid)]
     ours = of_cells(records, cells)
     strong, race = (ours[ours["grid"] == grid] for grid in (GRID, RACE))
     tasks = list(dict.fromkeys(cell.task for cell in cells if cell.grid == GRID))
