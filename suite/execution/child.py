@@ -113,8 +113,14 @@ Receive = Callable[[], Any]
 Send = Callable[[Any], None]
 
 _COMMAND = "from suite.execution.entry import main; main()"
-_ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
-"""oneDNN's graph pass merges operations, so that what runs would not be what was placed."""
+_ENVIRONMENT = {
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    # Its graph pass merges operations, so that what runs would not be what was placed.
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    # Else TensorFlow loads Keras, a third of its start. Nothing here uses it, nor what it loads
+    # instead where that is installed.
+    "TF_USE_LEGACY_KERAS": "1",
+}
 
 _THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 """What a planner in this process, or its user, set for itself: a step's threads are the machine's
