@@ -1,13 +1,16 @@
 """Runs placebench in a process of its own, with the badly behaved placers of tests/plugin."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import suite
+from suite.cli import main
 
 PLUGIN = Path(__file__).parent / "plugin"
 SMOKE_GRAPH = Path(suite.__file__).parent / "grids" / "smoke.json"
@@ -24,6 +27,14 @@ def placebench(*arguments, **options):
     command = [*DEFAULT_SIGNALS, *COMMAND, *(str(a) for a in arguments)]
     given = {"capture_output": True, "text": True, "env": ENVIRONMENT, "timeout": 900}
     return subprocess.run(command, check=False, **(given | options))
+
+
+def inside(*arguments):
+    """As :func:`placebench`, in this process: a process of its own takes seconds to start."""
+    words = [str(a) for a in arguments]
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = main(words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def start(*arguments):

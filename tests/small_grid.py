@@ -6,7 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from command_line import placebench
+import pytest
+from command_line import inside, placebench
 from small_steps import layers
 
 from suite.formats.graph_npz import save_graph
@@ -62,6 +63,13 @@ def run(folder: Path, *arguments: str, **options: object):
     path = os.pathsep.join(p for p in sys.path if p)
     cache = {"PYTHONPATH": path, "PLACEBENCH_CACHE": str(folder / "cache")}
     return placebench(*arguments, env=os.environ | cache, **options)
+
+
+def ask(folder: Path, *arguments: str):
+    """As :func:`run`, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLACEBENCH_CACHE", str(folder / "cache"))
+        return inside(*arguments)
 
 
 def bench(folder: Path, *arguments: str, grid: str = "mine.toml", **options: object):

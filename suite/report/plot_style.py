@@ -43,7 +43,12 @@ def style() -> Iterator[None]:
 
 
 def png(figure: Figure) -> bytes:
-    """Render a figure without the metadata that change from run to run."""
+    """Render a figure without the metadata that change from run to run.
+
+    ``savefig`` draws everything once more beforehand, for figures that are cut to what is in them.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
+    FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
     return buffer.getvalue()

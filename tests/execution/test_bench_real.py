@@ -6,7 +6,7 @@ import shutil
 from statistics import median
 
 import pytest
-from small_grid import FEW, MACHINE, bench, prepare, run
+from small_grid import FEW, MACHINE, ask, bench, prepare, run
 
 from suite.bench.cell_files import Outlets
 from suite.bench.grid import load_grid, run_for_real
@@ -48,20 +48,20 @@ def beside_records_of_a_host_that_is_gone(folder, path):
     """What ran for real is simulated again on the machine kept beside it."""
     (folder / "cache/machines/pair.toml").unlink()
     real = folder / "r/mine@cluster"
-    assert run(folder, "verify", str(real)).stdout.strip() == "2 records checked, 0 differ"
+    assert ask(folder, "verify", str(real)).stdout.strip() == "2 records checked, 0 differ"
     record = json.loads(path.read_text())
     right = record["simulated"]
     older = right | {"step_time": 2 * right["step_time"]}
     path.write_text(json.dumps(record | {"simulated": older, "lower_bound": 1e-9}))
-    differs = run(folder, "verify", str(real))
+    differs = ask(folder, "verify", str(real))
     assert differs.returncode == 1
     assert f"{path}: step_time is {right['step_time']}, recorded {older['step_time']}" in (
         differs.stdout
     )
     scored = "1 records scored anew, 1 had the same scores, 0 left as they are"
-    assert run(folder, "rescore", str(real)).stdout.strip() == scored
+    assert ask(folder, "rescore", str(real)).stdout.strip() == scored
     bounded = "1 records bounded anew, 2 had the same bound, 0 left as they are"
-    assert run(folder, "rebound", str(real)).stdout.strip() == bounded
+    assert ask(folder, "rebound", str(real)).stdout.strip() == bounded
     assert json.loads(path.read_text()) == record
     beside_a_later_profile_of_that_name(folder)
 
@@ -76,7 +76,7 @@ def beside_a_later_profile_of_that_name(folder):
         (one / "pair/machine.toml").write_text(later)
     why = "its machine, or another setting, is not that of now; run the cell again"
     for command, where in (("rescore", real), ("rebound", real), ("rebound", simulated)):
-        done = run(folder, command, str(where))
+        done = run(folder, command, str(where))  # which would know the machine, here
         assert done.returncode == 1
         assert why in done.stdout
         assert "\n0 records " in done.stdout

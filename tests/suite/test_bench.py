@@ -9,6 +9,7 @@ import pytest
 from command_line import (
     SMOKE_GRAPH,
     children,
+    inside,
     placebench,
     records,
     start,
@@ -137,17 +138,17 @@ def command(path):
 def test_damaged_and_outdated_records_are_made_again(tmp_path):
     results = tmp_path / "results"
     grid = write_grid(tmp_path / "g.toml", {"random": 3})
-    placebench("bench", grid, "--output", results)
+    inside("bench", grid, "--output", results, "--workers", 0)
     good = records(results)
     path = results / "g/k40/2gpu/tiny/random/seed1.json"
     path.write_bytes(path.read_bytes()[:200])
-    again = placebench("bench", grid, "--output", results)
+    again = inside("bench", grid, "--output", results, "--workers", 0)
     assert "3 cells, 2 finished, 1 to run (1 not whole)" in again.stdout
     restored = records(results)
     assert {n: deterministic_part(r) for n, r in restored.items()} == {
         n: deterministic_part(r) for n, r in good.items()
     }
-    other = placebench("bench", grid, "--output", results, "--seed", 1)
+    other = inside("bench", grid, "--output", results, "--workers", 0, "--seed", 1)
     assert "0 finished, 3 to run (3 recorded under other settings)" in other.stdout
     assert (
         records(results)["random/seed0"]["placement_hash"] != good["random/seed0"]["placement_hash"]
@@ -156,8 +157,8 @@ def test_damaged_and_outdated_records_are_made_again(tmp_path):
 
 def test_the_same_settings_give_the_same_records(tmp_path):
     runs = []
-    for name, workers in (("one", 1), ("two", 2), ("here", 0)):
-        done = placebench("bench", "smoke", "--output", tmp_path / name, "--workers", workers)
+    for run, name, workers in ((placebench, "one", 1), (placebench, "two", 2), (inside, "here", 0)):
+        done = run("bench", "smoke", "--output", tmp_path / name, "--workers", workers)
         assert done.returncode == 0, done.stderr
         runs.append({n: deterministic_part(r) for n, r in records(tmp_path / name).items()})
     assert runs[0] == runs[1] == runs[2]
@@ -167,8 +168,8 @@ def test_the_same_settings_give_the_same_records(tmp_path):
 
 def test_verify_finds_what_was_tampered_with(tmp_path):
     results = tmp_path / "results"
-    placebench("bench", "smoke", "--output", results, "--only", "random")
-    checked = placebench("verify", results)
+    inside("bench", "smoke", "--output", results, "--workers", 0, "--only", "random")
+    checked = inside("verify", results)
     assert (checked.returncode, checked.stdout) == (0, "3 records checked, 0 differ\n")
     folder = results / "smoke/k40/2gpu/tiny"
     faster, emptier = folder / "random/seed0.json", folder / "random/seed1.json"
@@ -180,7 +181,7 @@ def test_verify_finds_what_was_tampered_with(tmp_path):
     record["peak_memory"]["gpu:0"] -= 1
     emptier.write_text(json.dumps(record))
     swapped.write_bytes((folder / "random/seed0.npz").read_bytes())
-    checked = placebench("verify", results / "smoke")
+    checked = inside("verify", results / "smoke")
     assert checked.returncode == 1
     assert f"{faster}: step_time is " in checked.stdout
     assert f"{emptier}: simulated again, peak_memory differ" in checked.stdout
@@ -189,30 +190,30 @@ def test_verify_finds_what_was_tampered_with(tmp_path):
     )
     assert "3 records checked, 3 differ" in checked.stdout
     os.truncate(faster, 100)
-    assert placebench("verify", faster).stdout.startswith(f"{faster} is not whole JSON")
+    assert inside("verify", faster).stdout.startswith(f"{faster} is not whole JSON")
 
 
 def test_verify_counts_the_records_of_other_code(tmp_path):
     results = tmp_path / "results"
-    placebench("bench", "smoke", "--output", results, "--only", "random")
+    inside("bench", "smoke", "--output", results, "--workers", 0, "--only", "random")
     older = results / "smoke/k40/2gpu/tiny/random/seed1.json"
     record = json.loads(older.read_text())
     record["code"]["digest"] = "0" * 16
     older.write_text(json.dumps(record))
-    checked = placebench("verify", results)
+    checked = inside("verify", results)
     assert checked.returncode == 0  # what it says is still what the simulator says
     first, second = checked.stdout.splitlines()
     assert first == "3 records checked, 0 differ"
     assert second.startswith("1 made by other code than today's (1 of smoke): the next bench")
-    placebench("bench", "smoke", "--output", results, "--only", "random")
-    assert placebench("verify", results).stdout == "3 records checked, 0 differ\n"
+    inside("bench", "smoke", "--output", results, "--workers", 0, "--only", "random")
+    assert inside("verify", results).stdout == "3 records checked, 0 differ\n"
 
 
 def test_verify_goes_where_a_grids_folder_is_a_link(tmp_path):
     results, elsewhere = tmp_path / "results", tmp_path / "disk" / "smoke"
-    placebench("bench", "smoke", "--output", results, "--only", "random")
+    inside("bench", "smoke", "--output", results, "--workers", 0, "--only", "random")
     elsewhere.parent.mkdir()
     (results / "smoke").rename(elsewhere)
     (results / "smoke").symlink_to(elsewhere)
     for folder in (results, results / "smoke", tmp_path / "disk"):
-        assert placebench("verify", folder).stdout == "3 records checked, 0 differ\n"
+        assert inside("verify", folder).stdout == "3 records checked, 0 differ\n"

@@ -1,9 +1,7 @@
 """placebench gate: green, or one of three reds, each with its word and its exit code."""
 
-import hashlib
 import json
 import math
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -386,22 +384,10 @@ def test_the_interval_of_a_ratio_holds_the_truth():
     assert all(math.isnan(end) for end in ratio_interval([1.0], [1.0, 2.0]))
 
 
-def kept(folder):
-    """How numba names the folder for the compiled code of a folder."""
-    return f"{folder.name}_{hashlib.sha1(str(folder).encode()).hexdigest()}"
-
-
 def checkout(folder, **edits):
-    """A copy of the project with edits: file of ``suite`` -> (text, replacement).
-
-    What has been compiled comes along, or compiling would take most of the test.
-    """
+    """A copy of the project with edits: file of ``suite`` -> (text, replacement)."""
     for package in ("suite", "baselines", "planners", "models"):
         shutil.copytree(ROOT / package, folder / package)
-    for there in [path for path in folder.rglob("*") if path.is_dir()]:
-        here = kept(ROOT / there.relative_to(folder))
-        for compiled in Path(os.environ["NUMBA_CACHE_DIR"]).glob(f"placebench-*/{here}"):
-            shutil.copytree(compiled, compiled.with_name(kept(there)), dirs_exist_ok=True)
     for name, (text, replacement) in edits.items():
         path = folder / f"suite/{name}.py"
         before = path.read_text()

@@ -171,10 +171,13 @@ def test_the_best_that_a_stopped_search_met_is_kept(tmp_path, inner, by, code, w
     seconds = f"{search.best_time:.6f} s"
     told = f"placebench: kept {output}: the best of stopped after 20 evaluations, step time "
     assert stopped.stderr.splitlines() == [told + seconds, f"placebench: {words}"]
-    # Without a file to keep it in, there is nothing to say of it.
-    stopped = placebench(*asked)
-    assert stopped.returncode == code
-    assert stopped.stderr.splitlines() == [f"placebench: {words}"]
+
+
+def test_of_a_stopped_search_without_a_file_to_keep_its_best_there_is_nothing_to_say():
+    asked = ["place", "--graph", str(SMOKE_GRAPH), "--machine", "k40", "--gpus", "2"]
+    stopped = placebench(*asked, "--placer", "stopped")
+    assert stopped.returncode == 130
+    assert stopped.stderr.splitlines() == ["placebench: interrupted"]
 
 
 @pytest.mark.usefixtures("plugin")
