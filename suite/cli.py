@@ -35,6 +35,7 @@ EXAMPLES = """examples:
   placebench host my_gpus             check this GPU host, profile it, run on it, report
   placebench graph nmt_8              how large the graph is, beside the paper's
   placebench list                     placers, tasks, machines, grids, tables
+  placebench list hdp                 a placer's parameters, or what a task, machine or grid is
 """
 
 

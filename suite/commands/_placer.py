@@ -34,7 +34,11 @@ def add_placer_arguments(parser: argparse.ArgumentParser, unnamed: str) -> None:
     """--placer, --set, --seed, --evaluations, --seconds; ``unnamed`` says what is done without."""
     parser.add_argument("--placer", help=f"placer (placebench list); {unnamed}")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the placer"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameter of the placer (placebench list PLACER has them)",
     )
     parser.add_argument("--seed", type=count, default=0, help="random seed (0)")
     parser.add_argument("--evaluations", type=count, help="budget of evaluated placements")

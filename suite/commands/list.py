@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import inspect
+import difflib
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields
 from functools import partial
 
 from suite.commands._common import Subparsers, command
@@ -15,7 +14,7 @@ from suite.core.one_line import say_on_one_line
 
 EXAMPLES = """  placebench list
   placebench list machines
-  placebench list placers
+  placebench list annealing           what it is, and its parameters
 """
 
 
@@ -24,34 +23,66 @@ def add(parsers: Subparsers) -> None:
     parser = command(
         parsers,
         "list",
-        "List placers with their parameters, tasks, machines and where their numbers come from,"
-        " grids, tables and plots.",
+        "List placers, tasks, machines and where their numbers come from, grids, tables and plots."
+        " Or say all that there is to say of one of them: of a placer its parameters, of a task"
+        " what was chosen, of a grid what it runs.",
         EXAMPLES,
     )
-    parser.add_argument("kind", nargs="?", choices=list(KINDS), help="only these (default: all)")
+    parser.add_argument(
+        "what",
+        nargs="?",
+        metavar="WHAT",
+        help=f"{', '.join(KINDS)}, or a name (default: all kinds)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per entry; what cannot be used is said, and keeps nobody from the rest."""
     wrong: list[InputError] = []
-    for kind in [arguments.kind] if arguments.kind else KINDS:
-        names_of, about = KINDS[kind]
-        try:
-            names = list(names_of())
-        except InputError as error:
-            wrong.append(error)
-            continue
-        for name in names:
-            try:
-                line = f"{kind.removesuffix('s'):8} {name:16} {about(name)}"
-            except InputError as error:
-                wrong.append(error)
-                continue
-            print(line.rstrip())
+    what = arguments.what
+    if what is None or what in KINDS:
+        for kind in [what] if what else KINDS:
+            _print(kind, _names(kind, wrong), wrong)
+    else:
+        _describe(what, {kind: _names(kind, wrong) for kind in KINDS})
     sys.stdout.flush()
     for fault in wrong:
         say_on_one_line(f"error: {fault}")
     return 2 if wrong else 0
+
+
+def _names(kind: str, wrong: list[InputError]) -> list[str]:
+    """The names of a kind; none, and why in ``wrong``, where they cannot be found."""
+    try:
+        return list(KINDS[kind][0]())
+    except InputError as error:
+        wrong.append(error)
+        return []
+
+
+def _print(kind: str, names: list[str], wrong: list[InputError]) -> None:
+    """One line each; what is wrong with one is added to ``wrong``."""
+    width = max(map(len, names), default=0)
+    for name in names:
+        try:
+            line = f"{kind.removesuffix('s'):8} {name:{width}}  {KINDS[kind][1](name)}"
+        except InputError as error:
+            wrong.append(error)
+            continue
+        print(line.rstrip())
+
+
+def _describe(name: str, names: dict[str, list[str]]) -> None:
+    """All that there is to say of whatever has this name; InputError where nothing has."""
+    from suite.commands._described import DESCRIBE
+
+    parts = ["\n".join(DESCRIBE[kind](name)) for kind, known in names.items() if name in known]
+    if not parts:
+        every = sorted({*KINDS, *(one for known in names.values() for one in known)})
+        close = difflib.get_close_matches(name, every, 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError(f"nothing is named {name!r}; {hint}placebench list prints all names")
+    print("\n\n\n".join(parts))
 
 
 def _placers() -> Iterable[str]:
@@ -61,14 +92,11 @@ def _placers() -> Iterable[str]:
 
 
 def _about_placer(name: str) -> str:
-    from suite.bench.fingerprint import default_of
-    from suite.search.registry import placer_class
+    from suite.commands._described import first_line
+    from suite.search.registry import load, placer_class
 
     cls = placer_class(name)
-    summary = next(iter((inspect.getdoc(cls) or "").splitlines()), "")
-    given = [(f.name, default_of(f)) for f in fields(cls) if f.init]
-    parameters = ", ".join(n if value is MISSING else f"{n}={value!r}" for n, value in given)
-    return f"{summary} [{parameters}]" if parameters else summary
+    return first_line(load(cls.__module__), cls)
 
 
 def _tasks() -> Iterable[str]:
