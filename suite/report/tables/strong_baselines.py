@@ -135,7 +135,8 @@ def _race(race: pd.DataFrame, others: pd.DataFrame, cells: Sequence[Cell]) -> Se
             mine = beside[(beside["placer"] == placer) & (beside["grid"] == grid)]
             spent = f", {mine['wall_seconds'].median():.0f} s" if placer != "human_expert" else ""
             row.append(_ratio(mine, bound, spent))
-        kind = next(iter(both["bound_kind"]), "")
+        # What binds is said of the bound that is printed, should records have another.
+        kind = next(iter(both["bound_kind"][both["lower_bound"] == bound]), "")
         rows.append((*row, "missing" if isnan(bound) else f"{bound:.3f}", kind))
     header = ("task", "GPUs", *labels, *BESIDE, "lower bound", "what binds")
     return Section("Sixty seconds", header, tuple(rows), RACE_LEAD)
