@@ -53,15 +53,15 @@ def test_what_the_released_code_would_refuse_is_told(tmp_path: Path) -> None:
 
 
 def test_variants_stand_below_the_original_and_those_apart_are_named(tmp_path: Path) -> None:
-    times = {"hsdag": (2.7, 2.8, 2.9), "without_node_id": (2.8, 2.85, 3.0)}
-    times |= {"without_structure": (3.0, 3.1, 3.2)}
+    times = {"hsdag": 2 * (2.7, 2.8, 2.9), "without_node_id": 2 * (2.8, 2.85, 3.0)}
+    times |= {"without_structure": 2 * (3.0, 3.1, 3.2)}
     made = [one("hsdag", "cpu_only", 0.00638)]
     for placer, milliseconds in times.items():
         grid = "hsdag" if placer == "hsdag" else "hsdag_ablation"
         made += [one(grid, placer, 1e-3 * t, seed) for seed, t in enumerate(milliseconds)]
     page = hsdag_table3.table(frame(tmp_path, made), load_published())
     row = cells(page.sections[0], "w/o node ID")
-    assert row["BERT, ms"] == "2.850 [range 2.800-3.000], best 2.800, n=3 (2.79, x1.02)"
+    assert row["BERT, ms"] == "2.850 [2.800-3.000], best 2.800, n=6 (2.79, x1.02)"
     assert row["BERT, %"] == "55.3 (56.4)"
     assert cells(page.sections[0], "w/o output shape")["BERT, ms"] == "missing (2.78)"
     (apart,) = (note for note in page.notes if "apart from that of hsdag:" in note)
@@ -72,8 +72,8 @@ def test_variants_stand_below_the_original_and_those_apart_are_named(tmp_path: P
 def test_a_variant_that_is_apart_on_the_other_side_is_faster_and_one_that_touches_is_not_apart(
     tmp_path: Path,
 ) -> None:
-    times = {"hsdag": (2.7, 2.9), "without_node_id": (2.5, 2.6)}
-    times |= {"without_structure": (2.9, 3.1), "without_output_shape": (2.5, 2.7)}
+    times = {"hsdag": 3 * (2.7, 2.9), "without_node_id": 3 * (2.5, 2.6)}
+    times |= {"without_structure": 3 * (2.9, 3.1), "without_output_shape": 3 * (2.5, 2.7)}
     made = []
     for placer, milliseconds in times.items():
         grid = "hsdag" if placer == "hsdag" else "hsdag_ablation"
@@ -81,6 +81,15 @@ def test_a_variant_that_is_apart_on_the_other_side_is_faster_and_one_that_touche
     page = hsdag_table3.table(frame(tmp_path, made), load_published())
     (apart,) = (note for note in page.notes if "apart from that of hsdag:" in note)
     assert apart.endswith("apart from that of hsdag: BERT w/o node ID (faster).")
+
+
+def test_a_few_seeds_are_not_called_apart(tmp_path: Path) -> None:
+    """Their ranges are by chance, in one case of three where there are two of each."""
+    made = [one("hsdag", "hsdag", 2.7e-3, seed) for seed in range(6)]
+    made += [one("hsdag_ablation", "without_node_id", 3e-3, seed) for seed in range(5)]
+    page = hsdag_table3.table(frame(tmp_path, made), load_published())
+    (apart,) = (note for note in page.notes if "apart from that of hsdag:" in note)
+    assert apart.endswith("apart from that of hsdag: none.")
 
 
 def test_without_an_ablation_there_is_no_table_of_them(tmp_path: Path) -> None:
