@@ -88,7 +88,8 @@ def table(records: pd.DataFrame, published: pd.DataFrame) -> Table:
         printed = published[(published["paper"] == paper) & (published["table"] == number)]
         ours = Comparison.of(known, printed, placers, grids, machine)
         comparisons.append(ours)
-        rankings += [Ranking(machine, row, _placed(ours.of_row(row))) for row in ours.rows]
+        placed = [(row, _placed(ours.of_row(row))) for row in ours.rows]
+        rankings += [Ranking(machine, row, there) for row, there in placed if not there.empty]
     sections = (_taus(rankings), _fastest(rankings), _times(rankings), _memory(rankings))
     return Table(
         TITLE,
