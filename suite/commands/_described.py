@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import MISSING, fields
-from functools import partial
 from itertools import groupby, pairwise
-from pathlib import Path
 from types import ModuleType
 
-from suite.core.paths import ROOT
+from suite.core.paths import short_path
 
 WIDTH = 100
 """Columns of what is printed."""
@@ -36,7 +34,7 @@ def describe_placer(name: str) -> Iterator[str]:
     words = attribute_docs(cls)
     for field in parameters:
         value = default_of(field)
-        yield f"  {field.name}" + ("" if value is MISSING else f" = {shown(value)}")
+        yield f"  {field.name}" + ("" if value is MISSING else f" = {_shown(value)}")
         yield from _filled(words.get(field.name, ""), " " * 6)
 
 
@@ -63,7 +61,7 @@ def describe_machine(name: str) -> Iterator[str]:
     from suite.formats.toml_file import read_toml
 
     machine, path = load_machine(name), machine_path(name)
-    yield f"machine {name}, {_short(path)}"
+    yield f"machine {name}, {short_path(str(path))}"
     yield from _paragraphs(str(read_toml(path).get("source", "")))
     yield ""
     kinds = groupby(machine.devices, key=lambda one: (one.kind, one.memory))
@@ -80,7 +78,7 @@ def describe_grid(name: str) -> Iterator[str]:
 
     path = known_grids()[name]
     table, cells = read_toml(path), planned_cells(name)
-    yield f"grid {name}, {_short(path)}"
+    yield f"grid {name}, {short_path(str(path))}"
     yield ""
     yield f"{len(cells)} cells on {table['machine']}, placebench bench {name}"
     budget = ", ".join(f"{key} {value}" for key, value in table.get("budget", {}).items())
@@ -94,24 +92,13 @@ def describe_grid(name: str) -> Iterator[str]:
     yield from _filled("placers: " + ", ".join(counted), "", "  ")
 
 
-def _describe_file(kind: str, package: str, name: str) -> Iterator[str]:
+def describe_file(kind: str, package: str, name: str) -> Iterator[str]:
     """Lines: what a file of ``package`` says of itself."""
     from suite.search.registry import load
 
     module = load(f"{package}.{name}")
     yield f"{kind} {name}, {_where(module)}"
     yield from _paragraphs(inspect.getdoc(module))
-
-
-DESCRIBE: dict[str, Callable[[str], Iterator[str]]] = {
-    "placers": describe_placer,
-    "tasks": describe_task,
-    "machines": describe_machine,
-    "grids": describe_grid,
-    "tables": partial(_describe_file, "table", "suite.report.tables"),
-    "plots": partial(_describe_file, "plot", "suite.report.plots"),
-}
-"""Kind -> the lines about one of its names."""
 
 
 def attribute_docs(cls: type) -> dict[str, str]:
@@ -130,9 +117,8 @@ def attribute_docs(cls: type) -> dict[str, str]:
     return found
 
 
-def shown(value: object) -> str:
-    """A default; of a file that comes with placebench, its path below placebench."""
-    return repr(value.removeprefix(f"{ROOT}/") if isinstance(value, str) else value)
+def _shown(value: object) -> str:
+    return repr(short_path(value) if isinstance(value, str) else value)
 
 
 def first_line(module: ModuleType, cls: type) -> str:
@@ -141,11 +127,7 @@ def first_line(module: ModuleType, cls: type) -> str:
 
 
 def _where(module: ModuleType) -> str:
-    return _short(Path(inspect.getfile(module)))
-
-
-def _short(path: Path) -> str:
-    return str(path).removeprefix(f"{ROOT}/")
+    return short_path(inspect.getfile(module))
 
 
 def _paragraphs(text: str | None) -> Iterator[str]:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from suite.commands._common import Subparsers, command
+from suite.commands._described import (
+    describe_file,
+    describe_grid,
+    describe_machine,
+    describe_placer,
+    describe_task,
+    first_line,
+)
 from suite.core.errors import InputError
 from suite.core.one_line import say_on_one_line
 
@@ -54,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _names(kind: str, wrong: list[InputError]) -> list[str]:
     """The names of a kind; none, and why in ``wrong``, where they cannot be found."""
     try:
-        return list(KINDS[kind][0]())
+        return list(KINDS[kind].names())
     except InputError as error:
         wrong.append(error)
         return []
@@ -65,7 +74,7 @@ def _print(kind: str, names: list[str], wrong: list[InputError]) -> None:
     width = max(map(len, names), default=0)
     for name in names:
         try:
-            line = f"{kind.removesuffix('s'):8} {name:{width}}  {KINDS[kind][1](name)}"
+            line = f"{kind.removesuffix('s'):8} {name:{width}}  {KINDS[kind].line(name)}"
         except InputError as error:
             wrong.append(error)
             continue
@@ -74,9 +83,9 @@ def _print(kind: str, names: list[str], wrong: list[InputError]) -> None:
 
 def _describe(name: str, names: dict[str, list[str]]) -> None:
     """All that there is to say of whatever has this name; InputError where nothing has."""
-    from suite.commands._described import DESCRIBE
-
-    parts = ["\n".join(DESCRIBE[kind](name)) for kind, known in names.items() if name in known]
+    parts = [
+        "\n".join(KINDS[kind].describe(name)) for kind, known in names.items() if name in known
+    ]
     if not parts:
         every = sorted({*KINDS, *(one for known in names.values() for one in known)})
         close = difflib.get_close_matches(name, every, 1)
@@ -92,7 +101,6 @@ def _placers() -> Iterable[str]:
 
 
 def _about_placer(name: str) -> str:
-    from suite.commands._described import first_line
     from suite.search.registry import load, placer_class
 
     cls = placer_class(name)
@@ -142,12 +150,25 @@ def _nothing(name: str) -> str:
     return ""
 
 
-KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], str]]] = {
-    "placers": (_placers, _about_placer),
-    "tasks": (_tasks, _about_task),
-    "machines": (_machines, _about_machine),
-    "grids": (_grids, _nothing),
-    "tables": (partial(_files, "suite.report.tables"), _nothing),
-    "plots": (partial(_files, "suite.report.plots"), _nothing),
+class _Kind(NamedTuple):
+    """One kind of what there is."""
+
+    names: Callable[[], Iterable[str]]
+    line: Callable[[str], str]
+    """A word about a name."""
+    describe: Callable[[str], Iterator[str]]
+    """All that there is to say of it, in lines."""
+
+
+def _kind_of_file(kind: str, package: str) -> _Kind:
+    return _Kind(partial(_files, package), _nothing, partial(describe_file, kind, package))
+
+
+KINDS = {
+    "placers": _Kind(_placers, _about_placer, describe_placer),
+    "tasks": _Kind(_tasks, _about_task, describe_task),
+    "machines": _Kind(_machines, _about_machine, describe_machine),
+    "grids": _Kind(_grids, _nothing, describe_grid),
+    "tables": _kind_of_file("table", "suite.report.tables"),
+    "plots": _kind_of_file("plot", "suite.report.plots"),
 }
-"""What there is: names, and a word about each."""

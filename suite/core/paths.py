@@ -16,6 +16,11 @@ MACHINES = SUITE / "machines"
 GRIDS = SUITE / "grids"
 
 
+def short_path(path: str) -> str:
+    """A file that comes with placebench, named from ``ROOT`` on; any other text as it is."""
+    return path.removeprefix(f"{ROOT}/")
+
+
 def published_folder() -> Path:
     """The numbers that the papers print: in the package, or in the checkout that it runs from."""
     packed = SUITE / "published"

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from suite.core.errors import InputError
 from suite.core.model import Model
-from suite.core.paths import ROOT, check_folder_name
+from suite.core.paths import check_folder_name, short_path
 from suite.search.check_model import check_model
 
 PLACER_PACKAGES = ("baselines", "planners")
@@ -122,7 +122,7 @@ def parameters_of(name: str, placer: Any) -> dict[str, Any]:
             continue
         value = getattr(placer, field.name)
         if isinstance(value, str):  # a file that comes with placebench: not where it is installed
-            value = value.removeprefix(f"{ROOT}/")
+            value = short_path(value)
         try:
             found[field.name] = json.loads(json.dumps(value, default=asdict))
         except (TypeError, ValueError):

@@ -76,7 +76,8 @@ def beside_a_later_profile_of_that_name(folder):
         (one / "pair/machine.toml").write_text(later)
     why = "its machine, or another setting, is not that of now; run the cell again"
     for command, where in (("rescore", real), ("rebound", real), ("rebound", simulated)):
-        done = run(folder, command, str(where))  # which would know the machine, here
+        # In a process of its own: this one has read the machine before.
+        done = run(folder, command, str(where))
         assert done.returncode == 1
         assert why in done.stdout
         assert "\n0 records " in done.stdout

@@ -5,7 +5,8 @@ from dataclasses import fields
 import pytest
 
 from suite.cli import main
-from suite.commands._described import DESCRIBE, WIDTH, attribute_docs
+from suite.commands._described import WIDTH, attribute_docs
+from suite.commands.list import KINDS
 from suite.core.paths import ROOT
 from suite.search.registry import placer_class, placers, tasks
 
@@ -68,10 +69,10 @@ def test_what_two_have_as_their_name_is_said_of_both(capsys):
     ]
 
 
-def test_every_kind_can_be_described():
-    from suite.commands.list import KINDS
-
-    assert DESCRIBE.keys() == KINDS.keys()
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_name_of_every_kind_can_be_described(kind, capsys):
+    for name in KINDS[kind].names():
+        assert f"{kind.removesuffix('s')} {name}, " in "\n".join(told(name, capsys))
 
 
 def test_a_name_that_nothing_has_is_one_line(capsys):
