@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import re
@@ -16,7 +15,7 @@ from suite.capture.describe_exception import describe_exception
 from suite.capture.from_function import Program, capture_function
 from suite.capture.openvino.read import is_network
 from suite.capture.options import Options
-from suite.core.errors import InputError
+from suite.core.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -74,8 +73,7 @@ def _attribute(found: object, module: str, path: str) -> object:
     for name in path.split("."):
         if not hasattr(found, name):
             known = sorted(n for n in dir(found) if not n.startswith("_"))
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
+            hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
             raise InputError(f"module {module} has no {name!r}; {hint}")
         found = getattr(found, name)
     return found

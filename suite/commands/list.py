@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -18,7 +17,7 @@ from suite.commands._described import (
     describe_task,
     first_line,
 )
-from suite.core.errors import InputError
+from suite.core.errors import InputError, did_you_mean
 from suite.core.one_line import say_on_one_line
 
 EXAMPLES = """  placebench list
@@ -87,9 +86,8 @@ def _describe(name: str, names: dict[str, list[str]]) -> None:
         "\n".join(KINDS[kind].describe(name)) for kind, known in names.items() if name in known
     ]
     if not parts:
-        every = sorted({*KINDS, *(one for known in names.values() for one in known)})
-        close = difflib.get_close_matches(name, every, 1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        hint = did_you_mean(name, {*KINDS, *(one for known in names.values() for one in known)})
+        hint = hint and f"{hint} "
         raise InputError(f"nothing is named {name!r}; {hint}placebench list prints all names")
     print("\n\n\n".join(parts))
 

@@ -80,17 +80,27 @@ def interleave(sides: Sequence[Side], bench: str, rounds: int) -> None:
     for side in sides:
         if any(side.results.rglob(RECORDS)):
             raise InputError(f"{side.results} holds records already; remove it or name another")
+    words = _words(bench)
     for number in range(rounds):
         for side in sides if number % 2 == 0 else reversed(sides):
-            _bench(side, bench, number)
+            _bench(side, words, number)
 
 
-def _bench(side: Side, bench: str, number: int) -> None:
-    output = round_folder(side.results, number).absolute()
+def _words(bench: str) -> list[str]:
     try:
         words = shlex.split(bench)
     except ValueError as error:
         raise InputError(f"--interleave {bench}: {error}; check its quotes") from None
+    if any(word.partition("=")[0] == "--output" for word in words):
+        raise InputError(
+            f"--interleave {bench}: each round has a folder of its own below BASE and HEAD; leave"
+            " out --output"
+        )
+    return words
+
+
+def _bench(side: Side, words: Sequence[str], number: int) -> None:
+    output = round_folder(side.results, number).absolute()
     command = python_command("-m", "suite.cli", "bench", *words)
     # The checkout's own packages win over the installed ones.
     paths = [str(side.code), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -100,4 +110,5 @@ def _bench(side: Side, bench: str, number: int) -> None:
         [*command, "--output", str(output)], env=environment, stdout=sys.stderr, check=False
     )
     if done.returncode not in (0, _FAILED_CELLS):
+        bench = shlex.join(words)
         raise InputError(f"bench {bench} ended with {done.returncode} in {side.code}; see above")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import inspect
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from suite.core.errors import InputError
+from suite.core.errors import InputError, did_you_mean
 from suite.core.model import Model
 from suite.core.paths import check_folder_name, short_path
 from suite.search.check_model import check_model
@@ -199,6 +198,5 @@ def lookup(table: Mapping[str, T], name: str, what: str) -> T:
 def unknown(name: str, what: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not there."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, 1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return InputError(f"no {what} {name!r}; {hint}known: {', '.join(names)}")
+    hint = did_you_mean(str(name), names)
+    return InputError(f"no {what} {name!r}; {hint and f'{hint} '}known: {', '.join(names)}")

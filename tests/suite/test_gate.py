@@ -483,6 +483,19 @@ def test_cells_that_failed_do_not_end_the_rounds_and_a_crash_does(tmp_path, ends
     assert asked == [str(side.results / f"round{i}") for i in range(1 if ends > 1 else 2)]
 
 
+@pytest.mark.parametrize(
+    ("bench", "why"),
+    [
+        ("smoke 'quick", "check its quotes"),
+        *((f"smoke --output{s}r", "leave out --output") for s in " ="),
+    ],
+)
+def test_arguments_that_cannot_go_to_both_sides_run_neither(tmp_path, bench, why):
+    with pytest.raises(InputError, match=why):
+        interleave([Side(ROOT, tmp_path / "results")], bench, 1)
+    assert not (tmp_path / "results").exists()
+
+
 def test_bench_arguments_are_checked_by_bench(tmp_path):
     done = placebench(
         "gate", tmp_path / "a", tmp_path / "b", "--interleave", "nothing", "--commit", ROOT
