@@ -7,6 +7,7 @@ from pathlib import Path
 
 from suite.commands._common import Subparsers, command, counted
 from suite.core.errors import InputError
+from suite.core.units import format_count
 
 
 def add(parsers: Subparsers) -> None:
@@ -31,5 +32,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not counts:
         raise InputError(f"no records with a bound below {arguments.results}; run bench first")
     changed, same, left = (counts[outcome] for outcome in ("changed", "same", "left"))
-    print(f"{changed} records bounded anew, {same} had the same bound, {left} left as they are")
+    words = format_count(changed, "record")
+    print(f"{words} bounded anew, {same} had the same bound, {left} left as they are")
     return 1 if left else 0

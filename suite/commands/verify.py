@@ -8,6 +8,7 @@ from pathlib import Path
 
 from suite.commands._common import Subparsers, command, count, counted
 from suite.core.errors import InputError
+from suite.core.units import format_count
 
 
 def add(parsers: Subparsers) -> None:
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     counts = counted(verify(arguments.results), "")
     if not counts:
         raise InputError(f"no records with placements below {arguments.results}; run bench first")
-    print(f"{counts.total()} records checked, {counts['left']} differ")
+    print(f"{format_count(counts.total(), 'record')} checked, {counts['left']} differ")
     others = [path for path, told in compare_code(arguments.results) if told == OTHER_CODE]
     if others:
         grids = Counter(path.absolute().parents[4].name for path in others)
@@ -61,7 +62,6 @@ def _replay(results: Path, evaluations: int) -> int:
     if not counts:
         raise InputError(f"no simulated records below {results}; run bench first")
     stamped, same, left = (counts[outcome] for outcome in (STAMPED, SAME_CODE, "left"))
-    print(
-        f"{stamped} records replayed and stamped, {same} of today's code, {left} left as they are"
-    )
+    words = format_count(stamped, "record")
+    print(f"{words} replayed and stamped, {same} of today's code, {left} left as they are")
     return 1 if left else 0

@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""Sizes and counts as people write them."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def format_bytes(size: float) -> str:
 def format_flop(work: float) -> str:
     """Write a number of floating-point operations in GFLOP, MFLOP or kFLOP, likewise."""
     return _prefixed(work, "FLOP")
+
+
+def format_count(count: int, what: str) -> str:
+    """Write how many there are of ``what``, a noun whose plural takes an s."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _prefixed(value: float, unit: str) -> str:

@@ -58,9 +58,9 @@ def beside_records_of_a_host_that_is_gone(folder, path):
     assert f"{path}: step_time is {right['step_time']}, recorded {older['step_time']}" in (
         differs.stdout
     )
-    scored = "1 records scored anew, 1 had the same scores, 0 left as they are"
+    scored = "1 record scored anew, 1 had the same scores, 0 left as they are"
     assert ask(folder, "rescore", str(real)).stdout.strip() == scored
-    bounded = "1 records bounded anew, 2 had the same bound, 0 left as they are"
+    bounded = "1 record bounded anew, 2 had the same bound, 0 left as they are"
     assert ask(folder, "rebound", str(real)).stdout.strip() == bounded
     assert json.loads(path.read_text()) == record
     beside_a_later_profile_of_that_name(folder)

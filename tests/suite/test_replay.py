@@ -32,7 +32,7 @@ def test_a_search_that_agrees_is_stamped_and_finished_from_then_on(tmp_path, cap
     path, whole = made(tmp_path, "mutation", parameters="{ updates = 60 }")
     edit(path, code=None)
     assert replayed(path, 25) == 0
-    assert "1 records replayed and stamped, 0 of today's code, 0 left" in capsys.readouterr().out
+    assert "1 record replayed and stamped, 0 of today's code, 0 left" in capsys.readouterr().out
     again = read_record(path)
     assert again["code"] == whole["code"] | {"replayed": "the first 25 evaluations"}
     assert again | {"code": whole["code"]} == whole
@@ -144,6 +144,6 @@ def test_what_a_placer_asks_of_others_ends_as_well(tmp_path, capsys):
     assert whole["evaluations"] > 50
     edit(path, code=None)
     assert replayed(path, 5) == 0
-    assert "1 records replayed and stamped" in capsys.readouterr().out
+    assert "1 record replayed and stamped" in capsys.readouterr().out
     told = read_record(path)["code"]["replayed"]
     assert int(told.split()[2]) < 50, told

@@ -10,6 +10,7 @@ from string import Template
 
 import pandas as pd
 
+from suite.core.units import format_count
 from suite.formats.atomic import atomic
 from suite.report.page.charts import charts, look
 from suite.report.page.libraries import asset, in_script, json_text, renderer, vega
@@ -57,8 +58,8 @@ def write_page(
     drawn, missing = placements(records)
     parts = {
         "style": asset("page.css"),
-        "records": _counted(len(records), "record"),
-        "tables": _counted(len(tables), "table"),
+        "records": format_count(len(records), "record"),
+        "tables": format_count(len(tables), "table"),
         "contents": "\n".join(_entry(name, table) for name, table in tables.items()),
         "articles": "\n".join(table_html(name, table) for name, table in tables.items()),
         "data": json_text(data),
@@ -93,10 +94,6 @@ def _fitting(drawn: dict[str, Value], room: int) -> dict[str, Value]:
             break
         kept[number] = drawing
     return kept
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _about(drawn: int, wanted: int, missing: Mapping[str, str]) -> str:
