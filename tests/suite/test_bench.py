@@ -105,7 +105,8 @@ def test_every_outcome_is_a_record_and_the_rest_goes_on(tmp_path):
         ),
         "empty": (
             "invalid",
-            "Empty.place returned NoneType; let it return a Placement (suite.Placement.of)",
+            "Empty.place returned NoneType; let it return a Placement (suite.Placement.of), also"
+            " where nothing that it evaluated fits and search.best is None",
         ),
         "hangs": ("timeout", "no answer after 20 seconds"),
         "gpu_only": ("ok", ""),
@@ -115,6 +116,16 @@ def test_every_outcome_is_a_record_and_the_rest_goes_on(tmp_path):
 
     again = placebench("bench", grid, "--output", results, "--only", "raises")
     assert "1 to run (1 ended in an error or a time-out)" in again.stdout
+
+
+def test_a_placer_that_lets_its_budgets_end_pass_is_told_to_return_the_best(tmp_path):
+    grid = write_grid(tmp_path / "g.toml", {"endless": 1})
+    grid.write_text(grid.read_text().replace("[budget]", "[budget]\nevaluations = 3"))
+    placebench("bench", grid, "--output", tmp_path / "r", "--workers", 0)
+    (record,) = records(tmp_path / "r").values()
+    told = "3 placements evaluated; let Endless.place catch BudgetExhausted and return search.best"
+    assert record["status"] == "error"
+    assert record["reason"].startswith(f"BudgetExhausted: {told} (awkward.py:")
 
 
 def test_a_placer_that_would_end_the_program_ends_its_cell_alone(tmp_path):
