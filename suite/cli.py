@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = ""
     try:
         try:
-            arguments = parser().parse_args(argv)
+            arguments = _parsed(argv)
         finally:
             sys.stdout.flush()  # --help and --version leave from within
         command = arguments.command
@@ -125,6 +125,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if type(error).__name__ != "NativeCrash":
             raise
         return _say(f"error: {error}", 1)
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; where there is one too many, it is the help of the command that lists them."""
+    top = parser()
+    arguments, others = top.parse_known_args(argv)
+    if others:
+        top.prog += f" {arguments.command}"
+        top.error(f"unrecognized arguments: {' '.join(others)}")
+    return arguments
 
 
 def _mend_streams() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -238,8 +238,8 @@ def _semantics(table: Mapping[str, Any]) -> Semantics:
 
 def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str | None]]:
     """Yield name, GPUs and graph file (relative to the grid's) of every task."""
-    for i, entry in enumerate(table["task"]):
-        check_fields(entry, _TASK, ("name", "gpus"), f"task {i}")
+    for what, entry in _counted("task", table["task"]):
+        check_fields(entry, _TASK, ("name", "gpus"), what)
         name, gpus = entry["name"], entry["gpus"]
         if gpus < 0:
             raise InputError(f"{name} wants {gpus} GPUs; give 0 or more")
@@ -247,8 +247,14 @@ def _tasks(table: Mapping[str, Any], path: Path) -> Iterator[tuple[str, int, str
             _check_task(name)
             yield name, gpus, None
         else:
-            check_folder_name(name, f"task {i}:")
+            check_folder_name(name, f"{what}:")
             yield name, gpus, str(path.absolute().parent / entry["graph"])
+
+
+def _counted(kind: str, entries: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Each entry below what it is called where it is wrong; its name may be, or be there twice."""
+    for i, entry in enumerate(entries, 1):
+        yield f"{kind} {i} of {len(entries)}", entry
 
 
 def _check_task(name: str) -> None:
@@ -278,8 +284,8 @@ class _Placer:
 
 def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
     """Yield every placer."""
-    for i, entry in enumerate(table["placer"]):
-        check_fields(entry, _PLACER, ("name",), f"placer {i}")
+    for what, entry in _counted("placer", table["placer"]):
+        check_fields(entry, _PLACER, ("name",), what)
         parameters, seeds = entry.get("parameters", {}), entry.get("seeds", 1)
         label = entry.get("label", entry["name"])
         check_types(entry["name"], parameters)
@@ -287,11 +293,11 @@ def _placers(table: Mapping[str, Any]) -> Iterator[_Placer]:
         if seeds < 1:
             raise InputError(f"placer {entry['name']}: seeds is {seeds}; give >= 1")
         if not re.fullmatch(r"\w+", label):
-            raise InputError(f"placer {i}: {label!r} cannot name a folder; use letters and digits")
+            raise InputError(f"{what}: {label!r} cannot name a folder; use letters and digits")
         judge, top = entry.get("judge"), entry.get("measure_top")
         real = judge is not None and judge.get("score") == "real"
         fields = {"score": _JUDGE["score"]} if real else _JUDGE
-        check_fields(judge or {}, fields, (), f"placer {i}: judge")
+        check_fields(judge or {}, fields, (), f"{what}: judge")
         check_fields({"count": 1} if top is None else top, _MEASURE_TOP, ("count",), "measure_top")
         yield _Placer(
             label,

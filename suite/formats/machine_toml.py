@@ -82,10 +82,10 @@ def _read(path: Path, name_or_path: str | Path) -> Mapping[str, object]:
     except PermissionError:
         raise InputError(f"this user must not read {path}; change its permissions") from None
     except OSError:
-        known = ", ".join(known_machines())
-        raise InputError(
-            f"no machine {str(name_or_path)!r}; known: {known}; or give a .toml file"
-        ) from None
+        name, known = str(name_or_path), ", ".join(known_machines())
+        if name.endswith(".toml"):
+            raise InputError(f"no file {name!r}; check the path, or name one of {known}") from None
+        raise InputError(f"no machine {name!r}; known: {known}; or give a .toml file") from None
 
 
 def machine_from_table(table: Mapping[str, object], where: str = "machine") -> Machine:

@@ -312,6 +312,10 @@ def assert_refused(arguments, words, capsys):
     [
         ("", "required: COMMAND; see placebench --help"),
         ("benhc", "invalid choice: 'benhc'"),
+        (
+            "verify --results runs",
+            "unrecognized arguments: --results; see placebench verify --help",
+        ),
         ("simulate nmt_3 --placer random", "no task 'nmt_3'; did you mean 'nmt_"),
         ("simulate --placer random", "name one model"),
         ("simulate g.json --graph g.json --placer random", "name one model"),

@@ -305,7 +305,7 @@ def test_a_machine_whose_name_is_no_folders_is_refused(name, fidelity, tmp_path)
     ("arguments", "words"),
     [
         ("nmt_22 --machine k40", "no task 'nmt_22'; did you mean 'nmt_2'?"),
-        ("nmt_2 --machine nowhere.toml", "no machine 'nowhere.toml'"),
+        ("nmt_2 --machine nowhere.toml", "no file 'nowhere.toml'; check the path, or name one of "),
         ("nmt_2 --machine k40 --steps 5", "5 of 5 steps discarded; keep at least one"),
         ("nmt_2 --machine k40 --cluster c.toml", "--cluster is for --backend cluster"),
     ],

@@ -95,11 +95,16 @@ GRID = 'machine = "k40"\nseed = 1\n[[task]]\nname = "nmt_2"\ngpus = 2\n[[placer]
         ("seed = 1", "seed = -1", "the grid: seed is -1; give 0 or more"),
         ("seed = 1", 'seed = "1"', "the grid: seed is '1'; give a whole number"),
         ("gpus = 2", "gpus = -2", "nmt_2 wants -2 GPUs; give 0 or more"),
+        (
+            '"metis"',
+            '"metis"\n[[placer]]\nname = "scotch"\nseeds = "3"',
+            "placer 2 of 2: seeds is '3'; give a whole number",
+        ),
         *(
             (
                 'name = "nmt_2"',
                 f'name = "{name}"\ngraph = "g.json"',
-                f"task 0: '{told}' cannot name a folder; use letters and digits",
+                f"task 1 of 1: '{told}' cannot name a folder; use letters and digits",
             )
             for name, told in ((r"a\u0000b", r"a\x00b"), (r"a\nb", r"a\nb"), ("a/b", "a/b"))
         ),
