@@ -25,7 +25,7 @@ def describe_placer(name: str) -> Iterator[str]:
     module = load(cls.__module__)
     yield f"placer {name}, {_where(module)}"
     yield from _paragraphs(inspect.getdoc(module))
-    yield from _paragraphs(inspect.getdoc(cls))
+    yield from _paragraphs(_words_of(cls))
     parameters = [field for field in fields(cls) if field.init]
     if not parameters:
         return
@@ -44,7 +44,7 @@ def describe_task(name: str) -> Iterator[str]:
 
     model = task(name)
     yield f"task {name}, {_where(load(type(model).__module__))}"
-    yield from _paragraphs(inspect.getdoc(type(model)))
+    yield from _paragraphs(_words_of(type(model)))
     yield ""
     yield f"GPUs: {model.gpus}"
     count = "not given" if model.paper_ops is None else f"{model.paper_ops:,}"
@@ -123,7 +123,13 @@ def _shown(value: object) -> str:
 
 def first_line(module: ModuleType, cls: type) -> str:
     """What a placer's file says that it is, or its class, in one line."""
-    return next(iter((inspect.getdoc(module) or inspect.getdoc(cls) or "").splitlines()), "")
+    return next(iter((inspect.getdoc(module) or _words_of(cls)).splitlines()), "")
+
+
+def _words_of(cls: type) -> str:
+    """A class's own docstring; one without has its signature there, which dataclasses write."""
+    words = inspect.getdoc(cls) or ""
+    return "" if words.startswith(f"{cls.__name__}(") else words
 
 
 def _where(module: ModuleType) -> str:

@@ -1,11 +1,12 @@
 """placebench list NAME: all that there is to say of one placer, task, machine, grid or table."""
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from types import ModuleType
 
 import pytest
 
 from suite.cli import main
-from suite.commands._described import WIDTH, attribute_docs
+from suite.commands._described import WIDTH, attribute_docs, describe_placer, first_line
 from suite.commands.list import KINDS
 from suite.core.paths import ROOT
 from suite.search.registry import placer_class, placers, tasks
@@ -25,6 +26,19 @@ def test_of_a_placer_it_says_what_its_parameters_are(capsys):
     at = lines.index("  type_embedding = 20")  # of the class above
     assert lines[at + 1] == "      Size of the learned embedding of an operation's type."
     assert max(map(len, lines)) <= WIDTH
+
+
+@dataclass(frozen=True)
+class Silent:
+    groups: int = 3
+
+
+def test_a_class_that_says_nothing_of_itself_says_no_signature(monkeypatch):
+    monkeypatch.setattr("suite.search.registry.placer_class", lambda name: Silent)
+    lines = list(describe_placer("silent"))
+    assert "  groups = 3" in lines
+    assert "Silent(" not in "".join(lines)
+    assert first_line(ModuleType("silent"), Silent) == ""
 
 
 @pytest.mark.parametrize("name", sorted(placers()))
