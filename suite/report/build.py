@@ -10,16 +10,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+import pandas as pd
+
 from suite.bench.grid import known_grids, planned_cells
 from suite.core.errors import InputError
 from suite.formats.atomic import atomic
 from suite.report.load_records import load_published, load_records
 from suite.report.table import Table
 from suite.report.table_grids import grids_of
+from suite.report.tables._other_grids import other_grids
 from suite.search.registry import failure, load, lookup, modules
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 INTRODUCTION = """\
@@ -38,6 +40,8 @@ AGAIN = (
     " `results/GRID/MACHINE/Ngpu/TASK/PLACER/seed0.json`."
 )
 """The last note of a table that grids are run for."""
+OTHERS = "other_grids"
+"""The table of all records that belong to no other."""
 PAGE = "report.html"
 """The page with everything in it."""
 
@@ -69,8 +73,6 @@ class Report:
     """Tables and plots in whose code something is wrong: name -> what, and where."""
     left: tuple[Path, ...]
     """Files of these names in the folder, from an earlier report: they are not touched."""
-    alone: str
-    """Of what grids and machines the records are that belong to no table; empty without any."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -80,11 +82,6 @@ class Report:
         lines += [f"{name} is not written: {why}" for name, why in self.failed.items()]
         if self.without:
             lines.append(f"no records, so not written: {', '.join(self.without)}")
-        if self.alone:
-            lines.append(
-                f"in no table are the records of grid {self.alone}: --html shows them, --compare"
-                " sets two folders side by side; a table is one file more (CONTRIBUTING.md)"
-            )
         if self.left:
             lines.append(f"left of an earlier report: {', '.join(str(p) for p in self.left)}")
         return tuple(lines)
@@ -201,6 +198,10 @@ def write_reports(
     failed: dict[str, str] = {}
     built = _each(wanted, lambda name: table_of(name, records, published), failed)
     tables = {name: table for name, table in built.items() if table.found}
+    # Records that no table seems to be of may belong to one that failed.
+    others = records.iloc[:0] if failed or only else _in_no_table(records, published, list(built))
+    if not others.empty:
+        tables[OTHERS] = other_grids(others)
     plots = _each(modules("suite.report.plots"), _plot, failed)
     plots = {name: plot for name, plot in plots.items() if set(wanted) & set(plot.TABLES)}
     drawn = {name: plot for name, plot in plots.items() if tables.keys() & set(plot.TABLES)}
@@ -208,7 +209,8 @@ def write_reports(
     for name, table in tables.items():
         written += [_write(reports / f"{name}.md", table.markdown().encode())]
         written += [_write(reports / f"{name}.csv", table.csv().encode())]
-    summaries = _each(list(tables), lambda name: _summary(name, records), failed)
+    own = [name for name in tables if name != OTHERS]
+    summaries = _each(own, lambda name: _summary(name, records), failed)
     written += [_write(reports / f"{n}.json", s.encode()) for n, s in summaries.items() if s]
     data = [path.name for path in written if path.suffix != ".md"]
     undrawn = {}
@@ -229,15 +231,14 @@ def write_reports(
         from suite.report.page.write_page import write_page
 
         written.append(write_page(reports / PAGE, tables, records, published, results))
-    left = _left(reports, {*built, *plots, *failed}, written)
-    alone = "" if failed or only else ", ".join(_in_no_table(records, published, list(built)))
-    return Report(tables, tuple(written), tuple(without), undrawn, failed, left, alone)
+    left = _left(reports, {*built, *plots, *failed, *(() if only else (OTHERS,))}, written)
+    return Report(tables, tuple(written), tuple(without), undrawn, failed, left)
 
 
 def _in_no_table(
     records: pd.DataFrame, published: pd.DataFrame, tables: Sequence[str]
-) -> list[str]:
-    """The grids, and machines, of records that belong to none of ``tables``.
+) -> pd.DataFrame:
+    """The records of all grids, on the machines, that belong to none of ``tables``.
 
     A table that names its grids is of those alone, on their own machines. Each of the others is
     asked about one of the records.
@@ -246,14 +247,14 @@ def _in_no_table(
     planned = {
         (grid, machine) for name in tables for grid in grids_of(name) for machine in _machines(grid)
     }
-    found = []
-    for (grid, machine), mine in records.groupby(["grid", "machine"], sort=True):
-        if (grid, machine) in planned:
-            continue
-        asked = _each(open_to_all, partial(_found_in, mine.iloc[:1], published), {})
-        if not any(asked.values()):
-            found.append(f"{grid} on {machine}")
-    return found
+
+    alone = [
+        mine
+        for key, mine in records.groupby(["grid", "machine"], sort=True)
+        if key not in planned
+        and not any(_each(open_to_all, partial(_found_in, mine.iloc[:1], published), {}).values())
+    ]
+    return pd.concat(alone) if alone else records.iloc[:0]
 
 
 def _found_in(records: pd.DataFrame, published: pd.DataFrame, table: str) -> int:

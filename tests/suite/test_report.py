@@ -17,6 +17,7 @@ from suite.report.build import Report, build_table, write_reports
 from suite.report.load_records import load_records
 from suite.report.table import Section, Table
 from suite.report.tables import hdp_table1
+from suite.report.tables._other_grids import other_grids
 
 
 @pytest.fixture
@@ -143,19 +144,46 @@ def test_no_records_at_all_are_refused(results, capsys):
     assert not output.exists()
 
 
-def test_records_that_are_in_no_table_are_told_of(results, capsys):
+def test_records_that_no_table_is_of_have_one(results, capsys):
     """Whether or not others are in one: those of a grid of one's own, or on another machine."""
     write(results, record("rnnlm", "scotch", 1.0, grid="mine"))
     output = results.parent / "out"
     command = ["report", "--results", str(results), "--output", str(output)]
     assert main(command) == 0
-    told = "in no table are the records of grid {}: --html shows them"
-    assert told.format("mine on k40") in capsys.readouterr().out
+    assert "| rnnlm | 2    | 1      |" in capsys.readouterr().out
     write(results, record("rnnlm", "scotch", 1.0), record("rnnlm", "scotch", 1.0, machine="p100"))
-    assert main(command) == 0
-    assert told.format("mine on k40, quick on p100") in capsys.readouterr().out
     assert main([*command, "--only", "hdp_table1"]) == 0
-    assert "in no table" not in capsys.readouterr().out
+    assert "left of an earlier report" not in capsys.readouterr().out
+    assert main(command) == 0
+    page = (output / "other_grids.md").read_text()
+    heads = [line for line in page.splitlines() if line.endswith("step time")]
+    assert heads == ["## mine on k40: step time", "## quick on p100: step time"]
+    assert "(other_grids.md)" in (output / "README.md").read_text()
+    shutil.rmtree(results / "mine")
+    shutil.rmtree(results / "quick/p100")
+    assert main(command) == 0
+    assert (
+        "left of an earlier report: " + str(output / "other_grids.csv") in capsys.readouterr().out
+    )
+
+
+def test_a_page_of_any_grid_has_medians_ranges_bounds_and_what_it_took(results):
+    """A median of three seeds, a failure, a placer that another task lacks; the best in bold."""
+    for seed, (seconds, wall) in enumerate([(2.0, 10.0), (1.5, 30.0), (3.0, 20.0)]):
+        made = record("rnnlm", "mine", seconds, seed, grid="g", lower_bound=1.2)
+        write(results, made | {"wall_seconds": wall, "evaluations": 100 * seed})
+    write(
+        results,
+        record("rnnlm", "scotch", 4.0, grid="g", lower_bound=1.0),
+        record("nmt_2", "scotch", 4.0, grid="g", status="oom"),
+    )
+    times, taken = other_grids(load_records(results)).sections
+    assert times.header == ("task", "GPUs", "mine", "scotch", "lower bound", "best / bound")
+    assert times.rows == (
+        ("nmt_2", "2", "not run", "OOM", "0.05", "-"),
+        ("rnnlm", "2", "**2 [1.5-3, n=3]**", "4", "1.2", "1.25"),
+    )
+    assert [row[2] for row in taken.rows] == ["-", "100 in 20.0 s"]
 
 
 def table_of(title, found):
@@ -165,7 +193,7 @@ def table_of(title, found):
 
 def test_the_terminal_shows_what_has_records_and_the_readmes_table_last():
     tables = {"hdp_table1": table_of("HDP", 3), "z": table_of("Z", 1)}
-    text = Report(tables, (), (), {}, {}, (), "").text
+    text = Report(tables, (), (), {}, {}, ()).text
     assert text == "Z\n\n| a |\n|---|\n| b |\n\nHDP\n\n| a |\n|---|\n| b |\n"
 
 

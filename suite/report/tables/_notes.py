@@ -238,7 +238,7 @@ def machines(records: pd.DataFrame) -> list[str]:
         for source in dict.fromkeys(sources.values()):
             of = ", ".join(f"`{grid}`" for grid, its in sources.items() if its == source)
             where = f", grid {of}" if several else ""
-            notes.append(f"Machine {name}{where}: {source}.")
+            notes.append(f"Machine {name}{where}: {source.removesuffix('.')}.")
     return notes
 
 
