@@ -44,6 +44,9 @@ def load(module: str) -> ModuleType:
     except InputError:
         raise
     except ImportError as error:
+        if error.name and f"{module}.".startswith(f"{error.name}."):
+            said = f"there is no module {error.name}"
+            raise InputError(f"{said}; install it, or mend its name") from None
         said = failure(error, module)
         raise InputError(f"cannot import {module}: {said}; install or mend it") from None
     except (Exception, SystemExit) as error:
@@ -97,9 +100,11 @@ def make_placer(name: str, parameters: Mapping[str, Any]) -> Any:
     """Return a placer with these parameters; InputError says which one it does not have."""
     cls = placer_class(name)
     known = inspect.signature(cls).parameters
-    if not set(parameters) <= set(known):
-        words, given = ", ".join(known) or "none", ", ".join(parameters)
-        raise InputError(f"placer {name} has parameters {words}; given: {given}")
+    for wrong in sorted(parameters.keys() - known):
+        hint, words = did_you_mean(wrong, known), ", ".join(known) or "none"
+        raise InputError(
+            f"placer {name} has no parameter {wrong!r}; {hint and f'{hint} '}it has {words}"
+        )
     try:
         placer = cls(**parameters)
     except (TypeError, ValueError) as error:

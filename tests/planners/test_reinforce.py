@@ -130,7 +130,10 @@ def test_the_papers_numbers() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"grups": 3}, "placer hdp_tuned has parameters groups, .*; given: grups"),
+        (
+            {"grups": 3},
+            "hdp_tuned has no parameter 'grups'; did you mean 'groups'. it has groups, ",
+        ),
         ({"op_scale": "loud"}, "op_scale is 'loud'; known: raw, standard"),
         ({"failing": "loud"}, "failing is 'loud'; known: constant, overload"),
         ({"samples": 0}, "samples is 0; give a number >= 1"),

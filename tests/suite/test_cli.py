@@ -116,7 +116,11 @@ def test_where_nothing_can_be_written_is_said_before_anything_is_computed(folder
         ("annealing", "starts='metis'", "placer annealing: starts is 'metis'; give a list"),
         ("annealing", "starts=['metis', 3]", "placer annealing: starts[1] is 3; give text"),
         ("best_estimate", "imbalances=[0.1, nan]", "imbalances[1] is nan; give a finite number"),
-        ("annealing", "bath=3", "placer annealing has parameters evaluations, "),
+        (
+            "annealing",
+            "bath=3",
+            "has no parameter 'bath'; did you mean 'batch'? it has evaluations",
+        ),
     ],
 )
 def test_parameters_are_of_their_types(folder, capsys, placer, given, told):
@@ -323,7 +327,10 @@ def assert_refused(arguments, words, capsys):
         ("simulate --graph . --placer random --machine k40", "cannot read .: Is a directory"),
         ("simulate g.json", "give one of --placement FILE and --placer NAME"),
         ("simulate g.json --placer scoth", "no placer 'scoth'; did you mean 'scotch'? known: "),
-        ("simulate g.json --placer random --set k=1", "placer random has parameters none"),
+        (
+            "simulate g.json --placer random --set k=1",
+            "placer random has no parameter 'k'; it has none",
+        ),
         ("simulate g.json --placer best_of_random --set k=0", "k is 0; give >= 1"),
         ("simulate g.json --placer best_of_random --set k", "--set k: write name=value"),
         (

@@ -11,7 +11,15 @@ from suite.bench.load_problem import expert, rule_of
 from suite.cli import main
 from suite.core.errors import InputError
 from suite.core.graph import OpGraph
-from suite.search.registry import make_placer, parameters_of, placers, task, task_sources, tasks
+from suite.search.registry import (
+    load,
+    make_placer,
+    parameters_of,
+    placers,
+    task,
+    task_sources,
+    tasks,
+)
 
 MODEL = "from models.nmt import TASKS as known\nTASKS = dict(list(known.items())[:1])\n"
 CALLED_TWICE = "two tasks are named 'nmt_2': models.again and models.nmt; rename one"
@@ -118,6 +126,14 @@ def test_a_placer_is_listed_whatever_its_words_and_fields(more_placers, capsys):
     assert main(["list", "mine"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[-2:] == ["  k", "  m = 2"]
+
+
+@pytest.mark.parametrize("name", ["not_there", "not_there.deeper", "suite.not_there"])
+def test_a_module_that_is_not_there_is_looked_for_in_no_file(name):
+    with pytest.raises(InputError) as told:
+        load(name)
+    missing = name.removesuffix(".deeper")
+    assert str(told.value) == f"there is no module {missing}; install it, or mend its name"
 
 
 def test_a_file_that_fails_keeps_nobody_from_the_list_of_the_others(
