@@ -198,6 +198,17 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_placement(parser: argparse.ArgumentParser, required: bool = False) -> None:
+    """--placement, which :func:`suite.formats.interchange.read_placement` reads."""
+    parser.add_argument(
+        "--placement",
+        type=Path,
+        required=required,
+        metavar="FILE",
+        help="placement as JSON or npz, or a record",
+    )
+
+
 def model_of(arguments: argparse.Namespace, folder: Path | None = None) -> Loaded:
     """Load the model that the arguments name; InputError says what is missing or wrong.
 

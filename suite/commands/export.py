@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from suite.commands._common import (
     MODELS,
     Subparsers,
+    add_placement,
     add_problem_arguments,
     command,
     machine_name,
@@ -46,13 +47,7 @@ def add(parsers: Subparsers) -> None:
         EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)
-    parser.add_argument(
-        "--placement",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="placement as JSON or npz, or a record",
-    )
+    add_placement(parser, required=True)
     parser.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="new folder to write"
     )

@@ -14,6 +14,7 @@ from suite.commands._common import (
     Subparsers,
     about,
     add_cluster,
+    add_placement,
     add_problem_arguments,
     backend_of,
     command,
@@ -48,13 +49,7 @@ def add(parsers: Subparsers) -> None:
         EXAMPLES + MODELS,
     )
     add_problem_arguments(parser)
-    parser.add_argument(
-        "--placement",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="placement as JSON or npz, or a record",
-    )
+    add_placement(parser, required=True)
     parser.add_argument(
         "--backend",
         metavar="NAME",

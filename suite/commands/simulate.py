@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.commands._checks import refuse
@@ -12,6 +11,7 @@ from suite.commands._common import (
     MODELS,
     Subparsers,
     about,
+    add_placement,
     add_problem_arguments,
     command,
     new_file,
@@ -39,9 +39,7 @@ def add(parsers: Subparsers) -> None:
         "  placebench simulate net.keras --machine workstation --placement net.json\n" + MODELS,
     )
     add_problem_arguments(parser)
-    parser.add_argument(
-        "--placement", type=Path, metavar="FILE", help="placement as JSON or npz, or a record"
-    )
+    add_placement(parser)
     add_placer_arguments(parser, "in place of --placement")
     parser.set_defaults(seed=None)  # so that a seed is told from none
     parser.add_argument(
