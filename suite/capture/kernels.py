@@ -59,14 +59,8 @@ def recorded(path: Path) -> Registry:
     return lambda op_type: found.get(op_type, ())
 
 
-def _matches(kernel: Kernel, node: tf.compat.v1.NodeDef) -> bool:
-    """Whether the kernel's type constraints allow the node's attributes."""
-    for constraint in kernel.constraint:
-        attr = node.attr[constraint.name]
-        types = attr.list.type if attr.list.type else [attr.type]
-        if any(t not in constraint.allowed_values.list.type for t in types):
-            return False
-    return True
+Types = frozenset[int]
+"""Numbers of TensorFlow's data types, of an attribute that is one or a list of them."""
 
 
 def gpu_kernel(node: tf.compat.v1.NodeDef, registry: Registry = registered) -> Kernel | None:
@@ -74,10 +68,34 @@ def gpu_kernel(node: tf.compat.v1.NodeDef, registry: Registry = registered) -> K
 
     The plain TensorFlow package registers its GPU kernels on machines without a GPU, too.
     """
-    for kernel in registry(node.op):
-        if kernel.device_type in ("GPU", "DEFAULT") and _matches(kernel, node):
+    names = _constrained(node.op, registry)
+    return _first_gpu_kernel(node.op, registry, tuple(_types(node.attr[name]) for name in names))
+
+
+# A graph of 20,000 operations has a hundred kinds; to read what a kernel says takes time.
+@cache
+def _first_gpu_kernel(op_type: str, registry: Registry, types: tuple[Types, ...]) -> Kernel | None:
+    """The first GPU kernel that allows its constrained attributes these types."""
+    given = dict(zip(_constrained(op_type, registry), types, strict=True))
+    for kernel in _gpu_kernels(op_type, registry):
+        if all(given[one.name] <= _types(one.allowed_values) for one in kernel.constraint):
             return kernel
     return None
+
+
+@cache
+def _constrained(op_type: str, registry: Registry) -> tuple[str, ...]:
+    """The attributes on whose types it depends which kernel an operation has."""
+    kernels = _gpu_kernels(op_type, registry)
+    return tuple(sorted({one.name for kernel in kernels for one in kernel.constraint}))
+
+
+def _gpu_kernels(op_type: str, registry: Registry) -> list[Kernel]:
+    return [kernel for kernel in registry(op_type) if kernel.device_type in ("GPU", "DEFAULT")]
+
+
+def _types(attribute: tf.compat.v1.AttrValue) -> Types:
+    return frozenset(attribute.list.type or [attribute.type])
 
 
 def host_outputs(op: tf.Operation, kernel: Kernel | None) -> Bools:
