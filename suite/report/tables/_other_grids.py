@@ -9,6 +9,7 @@ import pandas as pd
 
 from suite.report.metrics import metric
 from suite.report.outcome import JUDGED, Outcome, best_of
+from suite.report.policies import seen_mark
 from suite.report.table import PrintedCell, Section, Table
 from suite.report.tables._notes import code_note, failures, hosts, machines, provenance
 
@@ -55,7 +56,7 @@ def _sections(name: str, records: pd.DataFrame) -> tuple[Section, Section]:
         cells = {placer: mine[mine["placer"] == placer] for placer in placers}
         outcomes = {placer: Outcome.of(cell, 0) for placer, cell in cells.items()}
         best = best_of(outcomes, SECONDS)
-        printed = [_time(outcome, placer == best) for placer, outcome in outcomes.items()]
+        printed = [_time(outcomes[placer], cells[placer], placer == best) for placer in placers]
         times.append((str(task), str(gpus), *printed, *(_bound(mine) if bounded else ())))
         taken.append((str(task), str(gpus), *map(_taken, cells.values())))
     header = ("task", "GPUs", *placers)
@@ -66,8 +67,8 @@ def _sections(name: str, records: pd.DataFrame) -> tuple[Section, Section]:
     )
 
 
-def _time(outcome: Outcome, best: bool) -> PrintedCell:
-    text = outcome.text(SECONDS)
+def _time(outcome: Outcome, records: pd.DataFrame, best: bool) -> PrintedCell:
+    text = outcome.text(SECONDS) + seen_mark(records)
     return PrintedCell(f"**{text}**" if best else text, outcome.median, outcome.details)
 
 
