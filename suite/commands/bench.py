@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     Runner: TypeAlias = Callable[[list[Job], Display], Iterator[tuple[Job, Record]]]
     Check: TypeAlias = Callable[[list[Job]], None]
 
+RESULTS = Path("results")
+"""Where records go, and where ``placebench report`` looks for them, unless another is named."""
+
 
 def add(parsers: Subparsers) -> None:
     """Declare the arguments."""
@@ -47,7 +51,7 @@ def add(parsers: Subparsers) -> None:
         default="quick",
         help="grid, TOML file, or table whose grids to run (quick)",
     )
-    parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="results folder")
     parser.add_argument(
         "--workers",
         type=count,
@@ -185,7 +189,7 @@ def _run(
         for job, record in run(todo, display):
             statuses[record["status"]] += 1
             display.finished(job.cell.name, _line(job, record))
-    _say_totals(name, statuses)
+    _say_totals(name, statuses, arguments.output)
     return statuses
 
 
@@ -238,6 +242,10 @@ def _line(job: Job, record: Record) -> str:
     return f"{text} {record['wall_seconds']:7.2f} s to place"
 
 
-def _say_totals(name: str, statuses: Counter[str]) -> None:
+def _say_totals(name: str, statuses: Counter[str], results: Path) -> None:
     totals = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     print(f"{name}: {totals or 'nothing to do'}")
+    words = ["placebench", "report"]
+    if results != RESULTS:
+        words += ["--results", str(results), "--output", str(results / "reports")]
+    print(f"its tables: {shlex.join(words)}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 from pathlib import Path
 
@@ -175,6 +176,16 @@ def test_the_same_settings_give_the_same_records(tmp_path):
     assert runs[0] == runs[1] == runs[2]
     assert {r["status"] for r in runs[0].values()} == {"ok", "skipped"}
     assert len({r["placement_hash"] for n, r in runs[0].items() if n.startswith("random")}) == 2
+
+
+def test_the_command_that_makes_its_tables_comes_last(tmp_path):
+    done = inside("bench", "smoke", "--output", tmp_path / "my runs", "--only", "random/seed0")
+    named, _, command = done.stdout.splitlines()[-1].partition(": ")
+    assert named == "its tables"
+    program, *words = shlex.split(command)
+    assert program == "placebench"
+    assert inside(*words).returncode == 0
+    assert "tiny" in (tmp_path / "my runs/reports/other_grids.md").read_text()
 
 
 def test_verify_finds_what_was_tampered_with(tmp_path):
