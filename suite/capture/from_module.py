@@ -73,7 +73,7 @@ def _attribute(found: object, module: str, path: str) -> object:
     for name in path.split("."):
         if not hasattr(found, name):
             known = sorted(n for n in dir(found) if not n.startswith("_"))
-            hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
+            hint = did_you_mean(name, known).strip() or f"it has {', '.join(known)}"
             raise InputError(f"module {module} has no {name!r}; {hint}")
         found = getattr(found, name)
     return found

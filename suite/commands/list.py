@@ -87,7 +87,6 @@ def _describe(name: str, names: dict[str, list[str]]) -> None:
     ]
     if not parts:
         hint = did_you_mean(name, {*KINDS, *(one for known in names.values() for one in known)})
-        hint = hint and f"{hint} "
         raise InputError(f"nothing is named {name!r}; {hint}placebench list prints all names")
     print("\n\n\n".join(parts))
 

@@ -17,6 +17,6 @@ class BudgetExhausted(Exception):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Ask about the name that is most like one that is not there: "did you mean 'x'?", or ""."""
+    """Ask about the name that is most like one that is not there: "did you mean 'x'? ", or ""."""
     close = get_close_matches(name, sorted(known), 1)
-    return f"did you mean {close[0]!r}?" if close else ""
+    return f"did you mean {close[0]!r}? " if close else ""

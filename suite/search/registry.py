@@ -102,9 +102,7 @@ def make_placer(name: str, parameters: Mapping[str, Any]) -> Any:
     known = inspect.signature(cls).parameters
     for wrong in sorted(parameters.keys() - known):
         hint, words = did_you_mean(wrong, known), ", ".join(known) or "none"
-        raise InputError(
-            f"placer {name} has no parameter {wrong!r}; {hint and f'{hint} '}it has {words}"
-        )
+        raise InputError(f"placer {name} has no parameter {wrong!r}; {hint}it has {words}")
     try:
         placer = cls(**parameters)
     except (TypeError, ValueError) as error:
@@ -204,4 +202,4 @@ def unknown(name: str, what: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not there."""
     names = sorted(known)
     hint = did_you_mean(str(name), names)
-    return InputError(f"no {what} {name!r}; {hint and f'{hint} '}known: {', '.join(names)}")
+    return InputError(f"no {what} {name!r}; {hint}known: {', '.join(names)}")
