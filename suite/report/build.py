@@ -97,9 +97,9 @@ class Report:
 
     @property
     def text(self) -> str:
-        """The first section of every table; the main one comes last, next to the prompt."""
+        """What a terminal shows of every table; the main one comes last, next to the prompt."""
         tables = [self.tables[name] for name in sorted(self.tables, key=MAIN_TABLE.__eq__)]
-        return "\n".join(f"{t.title}\n\n{t.sections[0].markdown()}\n" for t in tables)
+        return "\n".join(table.text() for table in tables)
 
 
 def build_table(name: str, results: Path) -> Table:
@@ -113,6 +113,8 @@ def build_table(name: str, results: Path) -> Table:
 
 def _named(names: Sequence[str]) -> list[str]:
     """These tables, or all where none is named; InputError for one that is not there."""
+    if OTHERS in names:
+        raise InputError(f"{OTHERS} has what is in no other table; leave out --only")
     known = {name: name for name in modules("suite.report.tables")}
     return [lookup(known, name, "table") for name in names] or list(known)
 

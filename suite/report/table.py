@@ -38,6 +38,8 @@ class Section:
     rows: tuple[tuple[str, ...], ...]
     lead: str = ""
     """A sentence or two above the grid: how to read it."""
+    shown: bool = False
+    """Whether a terminal shows it, under its title; the first where none is."""
 
     def __post_init__(self) -> None:
         """Refuse ragged rows, and cells that are no text."""
@@ -100,6 +102,11 @@ class Table:
             parts += [f"## {section.title}", section.lead, section.markdown()]
         notes = "\n".join(f"{i}. {note}" for i, note in enumerate(self.notes, 1))
         return "\n\n".join(part for part in [*parts, "## Notes", notes] if part) + "\n"
+
+    def text(self) -> str:
+        """What a terminal shows: the sections that are to be shown, or the first."""
+        shown = [f"{one.title}\n\n{one.markdown()}" for one in self.sections if one.shown]
+        return "\n\n".join([self.title, *(shown or [self.sections[0].markdown()])]) + "\n"
 
     def csv(self) -> str:
         """The data, floats with all their digits."""

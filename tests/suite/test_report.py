@@ -186,6 +186,34 @@ def test_a_page_of_any_grid_has_medians_ranges_bounds_and_what_it_took(results):
     assert [row[2] for row in taken.rows] == ["-", "100 in 20.0 s"]
 
 
+def test_a_placer_that_fails_with_a_seed_is_not_in_bold(results):
+    write(
+        results,
+        record("rnnlm", "mine", 1.0, grid="g"),
+        record("rnnlm", "mine", 1.0, 1, grid="g", status="oom"),
+        record("rnnlm", "scotch", 4.0, grid="g"),
+    )
+    times, _ = other_grids(load_records(results)).sections
+    assert times.rows[0][2:4] == ("1 [1-1, n=1, 1 OOM]", "4")
+
+
+def test_the_terminal_shows_the_step_times_of_each_grid_that_no_table_is_of(results):
+    write(results, record("rnnlm", "mine", 1.0, grid="a"), record("nmt_2", "mine", 2.0, grid="b"))
+    lines = other_grids(load_records(results)).text().splitlines()
+    heads = [line for line in lines if line and not line.startswith("|")]
+    assert heads == [
+        "Grids that no other table is of",
+        "a on k40: step time",
+        "b on k40: step time",
+    ]
+
+
+def test_the_page_of_other_grids_cannot_be_had_alone(results, tmp_path):
+    write(results, record("rnnlm", "mine", 1.0, grid="a"))
+    with pytest.raises(InputError, match="leave out --only"):
+        write_reports(results, tmp_path / "reports", only=["other_grids"])
+
+
 def table_of(title, found):
     section = Section("", ("a",), (("b",),))
     return Table(title, "", (section,), (), pd.DataFrame(), 5, found)
