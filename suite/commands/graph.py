@@ -35,7 +35,7 @@ def add(parsers: Subparsers) -> None:
         "Print a graph's size beside the paper's, write it to a file, or coarsened by its blocks.",
         "  placebench graph nmt_8\n  placebench graph rnnlm --json > rnnlm.json\n"
         "  placebench graph large.json --output large.npz\n"
-        "  placebench graph nmt_2 --workload nmt_2_training.json\n"
+        "  placebench graph rnnlm --cpus 0 --workload rnnlm_training.json\n"
         "  placebench graph nmt_2 --gpus 4 --workload nmt_2_inference.json --inference\n"
         "  placebench graph my_package.net:step\n" + MODELS,
     )
@@ -157,8 +157,10 @@ def _write_workload(arguments: argparse.Namespace) -> int:
         arguments.inference,
         problem.fingerprint,
     )
-    if arguments.cpus is not None and arguments.cpus > len(problem.machine.cpus):
-        raise InputError(f"machine {problem.machine.name} has {len(problem.machine.cpus)} CPUs")
+    there = len(problem.machine.cpus)
+    if arguments.cpus is not None and arguments.cpus > there:
+        name, many = problem.machine.name, "s" * (there > 1)
+        raise InputError(f"machine {name} has {there} CPU{many}; give --cpus {there} or less")
     data = document(problem, origin, arguments.cpus)
     write_json(data, arguments.workload)
     print(

@@ -23,7 +23,7 @@ EXAMPLES = """\
   placebench workload w.json --objective throughput --algorithm dp
   placebench workload w.json --objective latency --algorithm ip --seconds 60 --json
   placebench workload folder --objective throughput --algorithm all --output results
-  placebench workload nmt_2_training.json --objective latency --algorithm ip --placement p.json
+  placebench workload rnnlm_training.json --objective latency --algorithm ip --placement p.json
 """
 
 
@@ -32,17 +32,28 @@ def add(parsers: Subparsers) -> None:
     summary = "Split workloads of Tarnawski et al. (dnn-partitioning JSON) by exact algorithms."
     parser = command(parsers, "workload", summary, EXAMPLES)
     parser.add_argument("path", type=Path, metavar="FILE", help="a workload, or a folder of them")
-    parser.add_argument("--objective", choices=("throughput", "latency"), default="throughput")
+    parser.add_argument(
+        "--objective",
+        choices=("throughput", "latency"),
+        default="throughput",
+        help="the largest load of a device, or the time of one sample (throughput)",
+    )
     parser.add_argument("--algorithm", default="dp", metavar="NAME", help="dp, ip, ... or all (dp)")
     units = ("s", "ms", "us")
     parser.add_argument("--time-unit", choices=units, default="ms", help="of node times (ms)")
     parser.add_argument("--cost-unit", choices=units, default="ms", help="of edge costs (ms)")
-    parser.add_argument("--gap", type=_positive, default=0.01, help="gap of integer programs")
-    parser.add_argument("--seconds", type=_positive, default=60.0, help="limit of an algorithm")
+    parser.add_argument(
+        "--gap", type=_positive, default=0.01, help="gap of integer programs (0.01)"
+    )
+    parser.add_argument(
+        "--seconds", type=_positive, default=60.0, help="limit of an algorithm (60)"
+    )
     parser.add_argument("--seed", type=count, default=0, help="of randomised algorithms (0)")
     calls = "calls an accelerator, of ip for latency (2)"
     parser.add_argument("--calls", type=positive, default=2, help=calls)
-    parser.add_argument("--ideals", type=count, default=100_000, help="most ideals dp enumerates")
+    parser.add_argument(
+        "--ideals", type=count, default=100_000, help="most ideals dp enumerates (100000)"
+    )
     parser.add_argument("--experts", type=Path, help="expert split, or folder of X_expert.json")
     parser.add_argument(
         "--output",

@@ -419,7 +419,10 @@ def assert_refused(arguments, words, capsys):
             "graph g.json --machine m.toml --workload ./g.json",
             "--workload and MODEL are both g.json; give two files",
         ),
-        ("graph g.json --machine m.toml --workload w.json --cpus 2", "machine two has 1 CPUs"),
+        (
+            "graph g.json --machine m.toml --workload w.json --cpus 2",
+            "has 1 CPU; give --cpus 1",
+        ),
         ("graph g.json --cpus 0", "--cpus goes with --workload FILE; add it"),
         ("graph g.json --gpus 77", "--gpus goes with --workload FILE; add it"),
         ("workload w.json --calls 0", "argument --calls: '0' is no whole number >= 1"),
