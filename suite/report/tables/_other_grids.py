@@ -56,9 +56,10 @@ def _sections(name: str, records: pd.DataFrame) -> tuple[Section, Section]:
         cells = {placer: mine[mine["placer"] == placer] for placer in placers}
         outcomes = {placer: Outcome.of(cell, 0) for placer, cell in cells.items()}
         best = best_of(outcomes, SECONDS)
-        if best and outcomes[best].failures:
-            best = ""
-        printed = [_time(outcomes[placer], cells[placer], placer == best) for placer in placers]
+        printed = [
+            _time(outcome, cells[placer], placer == best and not outcome.failures)
+            for placer, outcome in outcomes.items()
+        ]
         times.append((str(task), str(gpus), *printed, *(_bound(mine) if bounded else ())))
         taken.append((str(task), str(gpus), *map(_taken, cells.values())))
     header = ("task", "GPUs", *placers)
