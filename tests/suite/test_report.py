@@ -177,13 +177,21 @@ def test_a_page_of_any_grid_has_medians_ranges_bounds_and_what_it_took(results):
         record("rnnlm", "scotch", 4.0, grid="g", lower_bound=1.0),
         record("nmt_2", "scotch", 4.0, grid="g", status="oom"),
     )
-    times, taken = other_grids(load_records(results)).sections
+    page = other_grids(load_records(results))
+    times, taken = page.sections
+    assert page.notes[0] == "g on k40: Outcomes: 4 ok, 1 OOM."
     assert times.header == ("task", "GPUs", "mine", "scotch", "lower bound", "best / bound")
     assert times.rows == (
         ("nmt_2", "2", "not run", "OOM", "0.05", "-"),
         ("rnnlm", "2", "**2 [1.5-3, n=3]**", "4", "1.2", "1.25"),
     )
     assert [row[2] for row in taken.rows] == ["-", "100 in 20.0 s"]
+
+
+def test_nothing_is_so_far_from_a_bound_of_no_time(results):
+    write(results, record("rnnlm", "scotch", 0.0, grid="g", lower_bound=0.0))
+    [row] = other_grids(load_records(results)).sections[0].rows
+    assert row[2:] == ("0", "0", "-")
 
 
 def test_a_placer_that_fails_with_a_seed_is_not_in_bold(results):

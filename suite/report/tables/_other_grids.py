@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isnan
+from math import isnan, nan
 
 import pandas as pd
 
@@ -26,8 +26,11 @@ TAKEN = "Placements evaluated and seconds of wall time, the medians over seeds."
 def other_grids(records: pd.DataFrame) -> Table:
     """Build the page from rows of :func:`suite.report.load_records.load_records`."""
     sections: list[Section] = []
+    outcomes: list[str] = []
     for (grid, machine), mine in records.groupby(["grid", "machine"], sort=True):
-        sections += _sections(f"{grid} on {machine}", mine)
+        name = f"{grid} on {machine}"
+        sections += _sections(name, mine)
+        outcomes += [f"{name}: {line}" for line in failures(mine)]
     columns = ["grid", "machine", "gpus", "task", "placer", "seed", "status", "step_time"]
     columns += ["lower_bound", "evaluations", "wall_seconds"]
     return Table(
@@ -35,7 +38,7 @@ def other_grids(records: pd.DataFrame) -> Table:
         LEAD,
         tuple(sections),
         (
-            *failures(records),
+            *outcomes,
             *machines(records),
             *hosts(records),
             *provenance(records),
@@ -79,7 +82,7 @@ def _bound(records: pd.DataFrame) -> tuple[str, str]:
     """A row's proven lower bound, and how far the fastest of all its placements is from it."""
     bound = records["lower_bound"].max()
     fastest = records.loc[records["status"] == "ok", "step_time"].min()
-    shown = (SECONDS, bound), (metric("ratio_to_bound"), fastest / bound)
+    shown = (SECONDS, bound), (metric("ratio_to_bound"), fastest / bound if bound else nan)
     seconds, times = ("-" if isnan(value) else of.format(value) for of, value in shown)
     return seconds, times
 
