@@ -260,7 +260,10 @@ def test_a_placement_is_not_written_over_its_workload(coarse, tmp_path, capsys):
         (["--inference"], "--inference goes with --workload FILE"),
         (["--workload", "w.json", "--json"], "--json the graph; give one of them"),
         (["--workload", "w.json", "--output", "g.json"], "--output the graph; give one of them"),
-        (["--machine", "k40", "--workload", "w.json", "--cpus", "2"], "machine k40 has 1 CPUs"),
+        (
+            ["--machine", "k40", "--workload", "w.json", "--cpus", "2"],
+            "machine k40 has 1 CPU; give --cpus 1",
+        ),
     ],
 )
 def test_what_a_graph_cannot_be_written_as_is_one_line(
