@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What subcommands are added to; argparse has no public name for it."""
 
+RESULTS = Path("results")
+"""Where records go, and are looked for, unless another folder is named."""
 TASKS_MACHINE = "k40"
 """On which tasks are placed unless another machine is named: HDP's."""
 MODELS = """

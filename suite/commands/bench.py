@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from suite.commands._checks import refuse
-from suite.commands._common import Subparsers, add_cluster, command, count
+from suite.commands._common import RESULTS, Subparsers, add_cluster, command, count
 from suite.commands._display import add_tensorboard
 from suite.commands._prepare import prepared
 from suite.commands._ray import add_ray, check_ray
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     Runner: TypeAlias = Callable[[list[Job], Display], Iterator[tuple[Job, Record]]]
     Check: TypeAlias = Callable[[list[Job]], None]
-
-RESULTS = Path("results")
-"""Where records go, and where ``placebench report`` looks for them, unless another is named."""
 
 
 def add(parsers: Subparsers) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.commands._common import (
+    RESULTS,
     Subparsers,
     add_cluster,
     backend_of,
@@ -63,7 +64,7 @@ def add(parsers: Subparsers) -> None:
     parser.add_argument(
         "--timeout", type=duration, default=600.0, help="of all steps, seconds (600)"
     )
-    parser.add_argument("--output", type=Path, default=Path("results"), help="results folder")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="results folder")
     parser.add_argument(
         "--replace",
         action="store_true",

@@ -21,7 +21,7 @@ from suite.commands._common import (
     problem_of,
 )
 from suite.core.errors import InputError
-from suite.core.units import format_bytes, format_flop
+from suite.core.units import format_bytes, format_count, format_flop
 
 if TYPE_CHECKING:
     from suite.capture.load_model import Loaded
@@ -159,8 +159,8 @@ def _write_workload(arguments: argparse.Namespace) -> int:
     )
     there = len(problem.machine.cpus)
     if arguments.cpus is not None and arguments.cpus > there:
-        name, many = problem.machine.name, "s" * (there > 1)
-        raise InputError(f"machine {name} has {there} CPU{many}; give --cpus {there} or less")
+        name, has = problem.machine.name, format_count(there, "CPU")
+        raise InputError(f"machine {name} has {has}; give --cpus {there} or less")
     data = document(problem, origin, arguments.cpus)
     write_json(data, arguments.workload)
     print(

@@ -15,6 +15,7 @@ from suite.commands._common import Subparsers, command, count, minutes
 from suite.core.child_python import BLAS_THREADS, child_environment, python_command
 from suite.core.errors import InputError
 from suite.core.paths import GRIDS
+from suite.core.units import format_count
 
 if TYPE_CHECKING:
     from suite.execution.host import Host
@@ -127,7 +128,7 @@ def _steps(
         number, kind = len(host.gpus), "GPU"
     else:
         number, kind = rehearse, "logical CPU"
-    devices = f"{number} {kind}{'s' * (number > 1)}"
+    devices = f"{format_count(number, kind)}"
     path = profiles_folder() / f"{name}.toml"
     if _profiled(name, path, f"{devices} of {host.hardware()}"):
         yield f"profile: {path} is there already", []

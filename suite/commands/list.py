@@ -19,6 +19,7 @@ from suite.commands._described import (
 )
 from suite.core.errors import InputError, did_you_mean
 from suite.core.one_line import say_on_one_line
+from suite.core.units import format_count
 
 EXAMPLES = """  placebench list
   placebench list machines
@@ -114,7 +115,7 @@ def _about_task(name: str) -> str:
     from suite.search.registry import task
 
     model = task(name)
-    return f"{type(model).__name__}, {model.gpus} GPU{'s' * (model.gpus != 1)}"
+    return f"{type(model).__name__}, {format_count(model.gpus, 'GPU')}"
 
 
 def _machines() -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from suite.commands._common import Subparsers, command
+from suite.commands._common import RESULTS, Subparsers, command
 from suite.core.errors import InputError
 
 
@@ -20,7 +20,7 @@ def add(parsers: Subparsers) -> None:
         "  placebench report --html          # reports/report.html: sort, filter, switch, hover\n"
         "  placebench report --results runs --output runs/reports --compare results",
     )
-    parser.add_argument("--results", type=Path, default=Path("results"), help="records folder")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="records folder")
     parser.add_argument("--output", type=Path, default=Path("reports"), help="where to write")
     parser.add_argument(
         "--html",

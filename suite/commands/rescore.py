@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from suite.commands._common import Subparsers, command, counted
+from suite.commands._common import RESULTS, Subparsers, command, counted
 from suite.core.errors import InputError
 from suite.core.units import format_count
 
@@ -20,7 +20,7 @@ def add(parsers: Subparsers) -> None:
         " anew, where simulations have changed since. Nothing else changes.",
         "  placebench rescore\n  placebench rescore results/quick",
     )
-    parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
+    parser.add_argument("results", nargs="?", type=Path, default=RESULTS)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from suite.commands._common import Subparsers, command, count, counted
+from suite.commands._common import RESULTS, Subparsers, command, count, counted
 from suite.core.errors import InputError
 from suite.core.units import format_count
 
@@ -22,7 +22,7 @@ def add(parsers: Subparsers) -> None:
         "  placebench verify\n  placebench verify results/quick\n"
         "  placebench verify results/paper --replay 200",
     )
-    parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
+    parser.add_argument("results", nargs="?", type=Path, default=RESULTS)
     parser.add_argument(
         "--replay",
         type=count,

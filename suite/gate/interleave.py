@@ -91,7 +91,7 @@ def _words(bench: str) -> list[str]:
         words = shlex.split(bench)
     except ValueError as error:
         raise InputError(f"--interleave {bench}: {error}; check its quotes") from None
-    if any(word.partition("=")[0] == "--output" for word in words):
+    if any(word.startswith("--ou") for word in words):  # argparse takes abbreviations
         raise InputError(
             f"--interleave {bench}: each round has a folder of its own below BASE and HEAD; leave"
             " out --output"

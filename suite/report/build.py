@@ -113,8 +113,6 @@ def build_table(name: str, results: Path) -> Table:
 
 def _named(names: Sequence[str]) -> list[str]:
     """These tables, or all where none is named; InputError for one that is not there."""
-    if OTHERS in names:
-        raise InputError(f"{OTHERS} has what is in no other table; leave out --only")
     known = {name: name for name in modules("suite.report.tables")}
     return [lookup(known, name, "table") for name in names] or list(known)
 
@@ -189,6 +187,8 @@ def write_reports(
     InputError then, before anything is written, where its libraries are not installed; likewise
     for a table that is not there.
     """
+    if OTHERS in only:
+        raise InputError(f"{OTHERS} has what is in no other table; leave out --only")
     wanted = _named(only)
     if html:
         from suite.report.page.libraries import check_libraries
@@ -211,7 +211,7 @@ def write_reports(
     for name, table in tables.items():
         written += [_write(reports / f"{name}.md", table.markdown().encode())]
         written += [_write(reports / f"{name}.csv", table.csv().encode())]
-    own = [name for name in tables if name != OTHERS]
+    own = [name for name in built if name in tables]
     summaries = _each(own, lambda name: _summary(name, records), failed)
     written += [_write(reports / f"{n}.json", s.encode()) for n, s in summaries.items() if s]
     data = [path.name for path in written if path.suffix != ".md"]
@@ -249,7 +249,6 @@ def _in_no_table(
     planned = {
         (grid, machine) for name in tables for grid in grids_of(name) for machine in _machines(grid)
     }
-
     alone = [
         mine
         for key, mine in records.groupby(["grid", "machine"], sort=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite.core.errors import InputError
 
@@ -71,6 +71,8 @@ METRICS = {
     )
 }
 """Every metric by name."""
+SECONDS = replace(METRICS["step_time"], pattern=".3g")
+"""Step times of unlike sizes in one table: to three digits."""
 
 
 def metric(name: str) -> Metric:

@@ -338,7 +338,10 @@ def test_what_is_printed() -> None:
         ({"epsilon": 0.0}, "epsilon is 0.0; give a number > 0"),
         ({"groups": -1}, "groups is -1; give 0 .* or METIS parts"),
         ({"head_start": -1.0}, "head_start is -1.0; give >= 0"),
-        ({"clips": 1}, "post_tuned has no parameter 'clips'; did you mean 'clip'. it has mode, "),
+        (
+            {"clips": 1},
+            r"placer post_tuned has no parameter 'clips'; did you mean 'clip'\? it has mode, ",
+        ),
     ],
 )
 def test_wrong_settings_are_named(change: dict[str, object], message: str) -> None:

@@ -132,7 +132,7 @@ def test_the_papers_numbers() -> None:
     [
         (
             {"grups": 3},
-            "hdp_tuned has no parameter 'grups'; did you mean 'groups'. it has groups, ",
+            r"placer hdp_tuned has no parameter 'grups'; did you mean 'groups'\? it has groups, ",
         ),
         ({"op_scale": "loud"}, "op_scale is 'loud'; known: raw, standard"),
         ({"failing": "loud"}, "failing is 'loud'; known: constant, overload"),

@@ -487,7 +487,7 @@ def test_cells_that_failed_do_not_end_the_rounds_and_a_crash_does(tmp_path, ends
     ("bench", "why"),
     [
         ("smoke 'quick", "check its quotes"),
-        *((f"smoke --output{s}r", "leave out --output") for s in " ="),
+        *((f"smoke --out{s}r", "leave out --output") for s in (" ", "put ", "put=")),
     ],
 )
 def test_arguments_that_cannot_go_to_both_sides_run_neither(tmp_path, bench, why):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from suite.bench.cell import SIMULATOR
+from suite.core.units import format_count
 from suite.report import colocrl, hdp, post
 from suite.report.comparison import Comparison, Row
 from suite.report.world import World
@@ -87,7 +88,7 @@ class View:
                 published.append({"placer": placer, "value": value, "printed": theirs.text})
         numbers: list[Value] = [int(number) for number in mine.index]
         bound = short(comparison.bound(row)[0])
-        label = f"{row.model}, {row.gpus} GPU{'s' * (row.gpus != 1)}"
+        label = f"{row.model}, {format_count(row.gpus, 'GPU')}"
         return {"label": label, "bound": bound, "published": published, "records": numbers}
 
 

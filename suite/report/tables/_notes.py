@@ -10,6 +10,7 @@ from typing import TypedDict
 import pandas as pd
 
 from suite.bench.cell import SIMULATOR
+from suite.core.units import format_count
 from suite.report import agreement
 from suite.report.comparison import Comparison, Pairs
 from suite.report.outcome import JUDGED, ratio, word
@@ -54,7 +55,7 @@ def _effort(records: pd.DataFrame) -> str:
     counts = [int(n) for n in records["evaluations"].dropna()] or [0]
     least, most = f"{min(counts):,}", f"{max(counts):,}"
     each = most if least == most else f"{least} to {most}"
-    seeds = f"{len(records)} seed{'s' * (len(records) > 1)}"
+    seeds = f"{format_count(len(records), 'seed')}"
     return f"grid `{records['grid'].iloc[0]}`, {seeds}, {each} evaluated placements each"
 
 
@@ -213,7 +214,7 @@ def provenance(records: pd.DataFrame) -> list[str]:
     # The versions once, however many commits records were made at.
     for versions in sorted({versions for versions, _ in made}):
         commits = sorted((c, n) for (v, c), n in made.items() if v == versions)
-        counted = (f"{commit} ({n} record{'s' * (n > 1)})" for commit, n in commits)
+        counted = (f"{commit} ({format_count(n, 'record')})" for commit, n in commits)
         origins.append(f"{versions}, at {', '.join(counted)}")
     told = f"Judge: {'; '.join(judged)}. " if judged else ""
     lines = [f"{told}Made with: {'; '.join(origins) or 'nothing'}."]

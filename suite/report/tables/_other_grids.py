@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isnan, nan
 
 import pandas as pd
 
-from suite.report.metrics import metric
+from suite.report.metrics import SECONDS, metric
 from suite.report.outcome import JUDGED, Outcome, best_of
 from suite.report.policies import seen_mark
 from suite.report.table import PrintedCell, Section, Table
 from suite.report.tables._notes import code_note, failures, hosts, machines, provenance
 
-SECONDS = replace(metric("step_time"), pattern=".3g")
 TITLE = "Grids that no other table is of"
 LEAD = """\
 Such as your own. A page that says more of a grid is one file more (CONTRIBUTING.md)."""

@@ -7,6 +7,7 @@ from math import nan
 
 import pandas as pd
 
+from suite.core.units import format_count
 from suite.report.comparison import Comparison, Row
 from suite.report.metrics import metric
 from suite.report.outcome import Printed, word
@@ -69,7 +70,7 @@ def bounds_section(comparison: Comparison, heads: Mapping[str, str], note: int) 
     counts, seeds = searched["evaluations"].dropna(), searched["seed"].nunique()
     annealing = "Annealing: local search over groups of operations, judged by the simulator"
     if len(counts):
-        annealing += f", {int(counts.max()):,} placements, {seeds} seed{'s' * (seeds > 1)}"
+        annealing += f", {int(counts.max()):,} placements, {format_count(seeds, 'seed')}"
     mine = f" {annealing}." if "annealing" in heads else ""
     lead = (
         f"Seconds.{mine} Random: median [smallest-largest, n valid, failures] over its seeds."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
 import pandas as pd
@@ -11,14 +10,12 @@ import pandas as pd
 from suite.bench.grid import planned_cells
 from suite.report.agreement import faster
 from suite.report.load_records import of_cells
-from suite.report.metrics import metric
+from suite.report.metrics import SECONDS
 from suite.report.outcome import JUDGED, Outcome
 from suite.report.policies import seen_mark
 from suite.report.table import Section, Table
 from suite.report.tables._notes import code_note, failures, provenance
 from suite.report.until import median_until, printed
-
-SECONDS = replace(metric("step_time"), pattern=".3g")
 
 
 def transferred(

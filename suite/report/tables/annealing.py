@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isinf, nan
 from statistics import geometric_mean
 
@@ -12,7 +12,7 @@ import pandas as pd
 from suite.bench.grid import planned_cells
 from suite.core.statistics import LEVEL
 from suite.report.load_records import of_cells
-from suite.report.metrics import metric
+from suite.report.metrics import SECONDS
 from suite.report.outcome import JUDGED
 from suite.report.post import FAILS, HOLDS, MISSING, UNDECIDED, Duel, Found, best_at, bracketed
 from suite.report.table import Section, Table
@@ -40,7 +40,6 @@ WITHOUT = {
     "without_batches": "all neighbours but one at a time",
 }
 """Label -> what is left out."""
-SECONDS = replace(metric("step_time"), pattern=".3g")
 
 TITLE = "Annealing: beside other searches, and what its parts bring"
 LEAD = """\
