@@ -19,6 +19,7 @@ from suite.commands._common import (
 )
 from suite.commands._placer import add_placer_arguments, placer_of, telling_failures
 from suite.commands._verdict import as_json, as_text
+from suite.commands._why import why_json, why_text
 from suite.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def add(parsers: Subparsers) -> None:
         "Simulate one training step under a placement.",
         "  placebench simulate --graph g.json --machine m.toml --placement p.json --json\n"
         "  placebench simulate nmt_4 --placer human_expert --trace trace.json\n"
+        "  placebench simulate nmt_4 --placer metis --why\n"
         "  placebench simulate net.keras --machine workstation --placement net.json\n" + MODELS,
     )
     add_problem_arguments(parser)
@@ -53,6 +55,11 @@ def add(parsers: Subparsers) -> None:
         " (default: the machine's)",
     )
     parser.add_argument("--trace", type=new_file, metavar="FILE", help="write a Perfetto trace")
+    parser.add_argument(
+        "--why",
+        action="store_true",
+        help="say what the step waited for, and what a faster device or link would bring",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -83,10 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.trace:
         write_json(line.to_chrome(), arguments.trace)
     verdict = as_json(problem, line.result, semantics)
+    if arguments.why:
+        verdict["why"] = why_json(line, semantics, arguments.policy)
     if arguments.json:
         print(json.dumps(verdict, indent=1))
     else:
         print(f"{about(loaded, problem)}\n{as_text(problem, verdict)}")
+        if arguments.why:
+            print(why_text(verdict["why"], verdict["step_time"], semantics))
     return 0
 
 

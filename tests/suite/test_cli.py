@@ -72,6 +72,36 @@ def test_simulate_prints_what_a_hand_computes(capsys):
     }
 
 
+@pytest.mark.usefixtures("folder")
+def test_simulate_says_why_a_step_takes_as_long(capsys):
+    assert main([*SIMULATE, "--why", "--json"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
+    why = verdict["why"]
+    assert why["seconds"] == {
+        "computing": {"cpu:0": 0.5, "gpu:0": 0.1},
+        "behind_operations": {},
+        "transfers": {"gpu:0 to cpu:0": 2e-5 + 1e-3},
+        "behind_transfers": {},
+        "pauses": {},
+    }
+    assert why["what_if"]["cpu:0 twice as fast"] == 0.1 + 2e-5 + 1e-3 + 0.25
+    assert len(why["times_off"]["step_times"]) == 8
+
+    assert main([*SIMULATE, "--why"]) == 0
+    text = capsys.readouterr().out
+    assert "it waited for 2 operations and 1 transfer, each for its last input:" in text
+    assert (
+        "  computing                          0.600000 s  99.8%  cpu:0 83.2%, gpu:0 16.6%" in text
+    )
+    assert "  0.351020 s  -41.6%  cpu:0 twice as fast" in text
+
+
+@pytest.mark.usefixtures("folder")
+def test_why_under_hetero_speaks_of_turns(capsys):
+    assert main([*SIMULATE, "--why", "--semantics", "hetero"]) == 0
+    assert "sends or receives" not in capsys.readouterr().out
+
+
 def test_a_trace_opens_and_says_the_same(folder, capsys):
     assert main([*SIMULATE, "--trace", "t.json"]) == 0
     assert "OUT OF MEMORY" in capsys.readouterr().out
