@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suite.core.arrays import Floats, Ints
+from suite.core.arrays import Ints
 from suite.core.machine import Link, Machine
 from suite.core.problem import Problem
 from suite.core.uncertainty import LinkSpread, Spread
@@ -47,18 +47,11 @@ def faster_parts(
     return sorted(found, key=lambda one: one.step_time)
 
 
-def times_off(
-    problem: Problem,
-    devices: Ints,
-    semantics: Semantics,
-    policy: str | None = None,
-    share: float = OFF,
-    draws: int = DRAWS,
-) -> Floats:
-    """float64[draws]: step times where each operation's time is off at random, by itself.
+def times_off(problem: Problem, share: float = OFF, draws: int = DRAWS) -> Iterator[Problem]:
+    """The problem with each operation's time off at random, by itself, so often.
 
     Each is multiplied by exp(share z), z standard normal, one for each kind of device; links are as
-    they are. ``devices`` is int[ops]. The same draws for the same problem.
+    they are. The same draws for the same problem.
     """
     machine, operations = problem.machine, np.full(problem.graph.n_ops, share)
     spread = Spread(
@@ -66,9 +59,7 @@ def times_off(
         {(link.source, link.target): LinkSpread(0.0, 0.0, 0.0, 0.0) for link in machine.links},
         {device.kind: operations for device in machine.devices},
     )
-    devices = np.asarray(devices, np.int32)
-    others = (drawn(problem, spread, number) for number in range(draws))
-    return np.array([make_simulator(o, semantics, policy).run(devices).step_time for o in others])
+    return (drawn(problem, spread, number) for number in range(draws))
 
 
 def _faster_parts(problem: Problem, devices: Ints) -> Iterator[tuple[str, Problem]]:

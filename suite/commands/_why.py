@@ -31,6 +31,7 @@ def why_json(line: Timeline, semantics: Semantics, policy: str | None) -> dict[s
     """Seconds of each part by device, or by both ends; what was in the way; what would be."""
     from suite.bench.what_if import OFF, faster_parts, times_off
     from suite.simulator.critical_path import critical_path
+    from suite.simulator.judges import make_simulator
 
     path = critical_path(line, semantics)
     parts = {
@@ -42,6 +43,7 @@ def why_json(line: Timeline, semantics: Semantics, policy: str | None) -> dict[s
     }
     devices: Ints = line.devices
     outcomes = faster_parts(line.problem, devices, semantics, policy)
+    off = [make_simulator(one, semantics, policy) for one in times_off(line.problem)]
     return {
         "operations": path.operations,
         "transfers": path.transfers,
@@ -51,7 +53,7 @@ def why_json(line: Timeline, semantics: Semantics, policy: str | None) -> dict[s
         "what_if": {outcome.change: outcome.step_time for outcome in outcomes},
         "times_off": {
             "share": OFF,
-            "step_times": times_off(line.problem, devices, semantics, policy).tolist(),
+            "step_times": [simulator.run(devices).step_time for simulator in off],
         },
     }
 
