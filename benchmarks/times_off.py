@@ -54,8 +54,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     folders = parser.parse_args().folders
-    names = {task.parent.name for folder in folders for task in folder.glob("*/*gpu/*/*")}
-    names = sorted(names, key=lambda name: task(name).gpus)
+    known = {placer.parent.name for folder in folders for placer in folder.glob("*/*gpu/*/*")}
+    names = sorted(known, key=lambda name: (task(name).gpus, name))
     cells: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for name in names:
         problem, found = placements(folders, name)
@@ -74,7 +74,7 @@ def main() -> None:
     print(
         f"normal: by how many per cent the step is longer, in the mean of {DRAWS} draws, and in the"
     )
-    print("median of a placer's seeds.")
+    print("median of a placer's seeds. Off by 20 % operations are 2 % longer in the mean themselves.")
     for number, head in enumerate(["Step time as recorded (s)", *SHARES]):
         title = head if number == 0 else f"Operations off by {head:.0%}: per cent longer"
         print(f"\n## {title}\n\n| placer | {' | '.join(names)} |")
