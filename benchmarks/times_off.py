@@ -74,7 +74,9 @@ def main() -> None:
     print(
         f"normal: by how many per cent the step is longer, in the mean of {DRAWS} draws, and in the"
     )
-    print("median of a placer's seeds. Off by 20 % operations are 2 % longer in the mean themselves.")
+    print(
+        "median of a placer's seeds. Off by 20 %, operations themselves are 2 % longer in the mean."
+    )
     for number, head in enumerate(["Step time as recorded (s)", *SHARES]):
         title = head if number == 0 else f"Operations off by {head:.0%}: per cent longer"
         print(f"\n## {title}\n\n| placer | {' | '.join(names)} |")
