@@ -28,6 +28,13 @@ from suite.search.registry import task
 from suite.simulator.judges import make_simulator
 
 SHARES = (0.01, 0.05, 0.2)
+LEAD = """\
+# What placements owe to the exact times of operations
+
+`python benchmarks/times_off.py {folders}`: recorded placements, simulated with
+each operation's time off at random, multiplied by exp(s z), z standard normal: by how many per cent
+the step is longer, in the mean of {draws} draws, and in the median of a placer's seeds. Off by 20 %,
+operations themselves are 2 % longer in the mean."""
 
 
 def placements(folders: Iterable[Path], name: str) -> tuple[Problem, dict[str, list[Ints]]]:
@@ -68,15 +75,7 @@ def main() -> None:
             longer = [f"{100 * (np.median(mean[mine]) - 1):+.1f}" for mean in means]
             cells[placer][name] = [f"{np.median(before[mine]):.3f}", *longer]
             at += len(some)
-    print("# What placements owe to the exact times of operations\n")
-    print(f"`python benchmarks/times_off.py {' '.join(map(str, folders))}`: recorded placements,")
-    print("simulated with each operation's time off at random, multiplied by exp(s z), z standard")
-    print(
-        f"normal: by how many per cent the step is longer, in the mean of {DRAWS} draws, and in the"
-    )
-    print(
-        "median of a placer's seeds. Off by 20 %, operations themselves are 2 % longer in the mean."
-    )
+    print(LEAD.format(folders=" ".join(map(str, folders)), draws=DRAWS))
     for number, head in enumerate(["Step time as recorded (s)", *SHARES]):
         title = head if number == 0 else f"Operations off by {head:.0%}: per cent longer"
         print(f"\n## {title}\n\n| placer | {' | '.join(names)} |")
