@@ -33,8 +33,8 @@ LEAD = """\
 
 `python benchmarks/times_off.py {folders}`: recorded placements, simulated with
 each operation's time off at random, multiplied by exp(s z), z standard normal: by how many per cent
-the step is longer, in the mean of {draws} draws, and in the median of a placer's seeds. Off by 20 %,
-operations themselves are 2 % longer in the mean."""
+the step is longer, in the mean of {draws} draws, and in the median of a placer's seeds. Off by
+20 %, operations themselves are 2 % longer in the mean."""
 
 
 def placements(folders: Iterable[Path], name: str) -> tuple[Problem, dict[str, list[Ints]]]:
