@@ -37,6 +37,12 @@ the step is longer, in the mean of {draws} draws, and in the median of a placer'
 20 %, operations themselves are 2 % longer in the mean."""
 
 
+def tasks_of(folders: Iterable[Path]) -> list[str]:
+    """The tasks that have records, by their number of GPUs."""
+    known = {placer.parent.name for folder in folders for placer in folder.glob("*/*gpu/*/*")}
+    return sorted(known, key=lambda name: (task(name).gpus, name))
+
+
 def placements(folders: Iterable[Path], name: str) -> tuple[Problem, dict[str, list[Ints]]]:
     """The problem of a task, and its recorded placements that fit, by placer."""
     found, gpus = dict[str, list[Ints]](), task(name).gpus
@@ -61,9 +67,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     folders = parser.parse_args().folders
-    known = {placer.parent.name for folder in folders for placer in folder.glob("*/*gpu/*/*")}
-    names = sorted(known, key=lambda name: (task(name).gpus, name))
     cells: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    names = tasks_of(folders)
     for name in names:
         problem, found = placements(folders, name)
         rows = np.concatenate([np.array(some) for some in found.values()])
