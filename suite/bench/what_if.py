@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,9 @@ from suite.simulator.judges import make_simulator
 from suite.simulator.semantics import Semantics
 
 TWICE = 2.0
+FREE = 1e12
+"""So many times as fast is no time at all. Not infinitely, so that what a link has besides, such as a
+gap, it has still: a simulator without those would have to be compiled."""
 OFF = 0.05
 """Relative standard deviation of operations' times, by which a placement is tried."""
 DRAWS = 8
@@ -74,7 +76,7 @@ def _faster_parts(problem: Problem, devices: Ints) -> Iterator[tuple[str, Proble
         changed = _with_links(machine, {link: _faster(link, TWICE)})
         yield f"{_called(link)} twice as fast", replace(problem, machine=changed)
     if used:
-        free = _with_links(machine, {link: _faster(link, math.inf) for link in used})
+        free = _with_links(machine, {link: _faster(link, FREE) for link in used})
         yield "transfers that take no time", replace(problem, machine=free)
 
 
