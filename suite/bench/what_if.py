@@ -17,8 +17,8 @@ from suite.simulator.semantics import Semantics
 
 TWICE = 2.0
 FREE = 1e12
-"""So many times as fast is no time at all. Not infinitely, so that what a link has besides, such as a
-gap, it has still: a simulator without those would have to be compiled."""
+"""So many times as fast is no time at all. Not infinitely, so that a link still has what it has
+besides, such as a gap: a simulator without those would have to be compiled."""
 OFF = 0.05
 """Relative standard deviation of operations' times, by which a placement is tried."""
 DRAWS = 8
