@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suite.core.arrays import Ints
-from suite.simulator.channels import channels_of
+from suite.simulator.channels import Channels, channels_of
 from suite.simulator.semantics import Semantics
-from suite.simulator.timeline import Timeline, spans
+from suite.simulator.timeline import Timeline
 
 NOTHING = -1
 
@@ -69,7 +68,7 @@ class CriticalPath:
     @cached_property
     def computing(self) -> dict[str, int]:
         """Nanoseconds in which its operations run, by device."""
-        return _sums((self._device(v.device), v.end - v.start) for v in self._run)
+        return _sums((self._device(v.device), v.end - v.start) for v in self.visits)
 
     @cached_property
     def sending(self) -> dict[str, int]:
@@ -91,7 +90,7 @@ class CriticalPath:
     @cached_property
     def behind_transfers(self) -> dict[str, int]:
         """Nanoseconds in which a tensor is there and its channel has others, by both ends."""
-        return _sums((self._ends(t), self._queued(t)) for t in self._sent)
+        return _sums((self._ends(t), int(self.line.sent[t]) - self._made(t)) for t in self._sent)
 
     @cached_property
     def other_operations(self) -> list[Blamed]:
@@ -101,9 +100,9 @@ class CriticalPath:
         """
         types, found = self.line.problem.graph.op_types, dict[tuple[str, str], int]()
         for visit in self.visits:
-            for op, within in self._ran(visit.device, visit.ready, visit.start):
-                key = types[op], self._device(visit.device)
-                found[key] = found.get(key, 0) + within
+            where = self._device(visit.device)
+            for op, within in self._run_on[visit.device].meanwhile(visit.ready, visit.start):
+                found[types[op], where] = found.get((types[op], where), 0) + within
         return _ranked(found)
 
     @cached_property
@@ -115,15 +114,17 @@ class CriticalPath:
         line, found = self.line, dict[tuple[str, str], int]()
         names, producer = line.problem.graph.op_names, line.problem.graph.producer
         for row in self._sent:
-            since = int(line.sent[row]) - self._queued(row)
-            for other, within in self._carried(row, since, int(line.sent[row])):
+            since, until = self._made(row), int(line.sent[row])
+            # A transfer may share both channels with this one, and counts once.
+            ahead = dict(
+                one
+                for channel in self._channels_of(row)
+                for one in self._sent_over[channel].meanwhile(since, until)
+            )
+            for other, within in ahead.items():
                 key = names[producer[line.tensor[other]]], self._ends(other)
                 found[key] = found.get(key, 0) + within
         return _ranked(found)
-
-    @property
-    def _run(self) -> Iterator[Visit]:
-        return (visit for visit in self.visits if visit.operation != NOTHING)
 
     @property
     def _sent(self) -> list[int]:
@@ -136,62 +137,71 @@ class CriticalPath:
         source, target = int(self.line.source[row]), int(self.line.target[row])
         return f"{self._device(source)} to {self._device(target)}"
 
-    def _queued(self, row: int) -> int:
-        """Nanoseconds between a tensor's end and the start of its transfer."""
-        made = self.line.end[self.line.problem.graph.producer[self.line.tensor[row]]]
-        return int(self.line.sent[row] - made)
+    def _made(self, row: int) -> int:
+        """When the tensor of a transfer is there to be sent."""
+        return int(self.line.end[self.line.problem.graph.producer[self.line.tensor[row]]])
 
     def _busy(self, visit: Visit) -> int:
         """Nanoseconds between ready and start in which the device computes."""
-        starts, ends, done = self._spans[visit.device]
-        low, high = (_until(starts, ends, done, at) for at in (visit.ready, visit.start))
-        return high - low
+        return self._run_on[visit.device].covered(visit.ready, visit.start)
 
     @cached_property
-    def _spans(self) -> list[tuple[Ints, Ints, Ints]]:
-        """Of each device: when it computes (starts, ends), and how long until each start."""
-        line, found = self.line, []
-        for device in range(line.problem.machine.n_devices):
-            here = line.devices == device
-            starts, ends = spans(line.start[here], line.end[here])
-            found.append((starts, ends, np.concatenate([[0], np.cumsum(ends - starts)])))
-        return found
+    def _run_on(self) -> list[_Spans]:
+        """When each device runs which operations."""
+        line, count = self.line, self.line.problem.machine.n_devices
+        here = (np.flatnonzero(line.devices == device) for device in range(count))
+        return [_Spans(ops, line.start, line.end) for ops in here]
 
     @cached_property
-    def _order(self) -> list[tuple[Ints, Ints, Ints]]:
-        """Of each device: its operations by their start, and the latest end so far of each."""
-        line, found = self.line, list[tuple[Ints, Ints, Ints]]()
-        for device in range(line.problem.machine.n_devices):
-            here = np.flatnonzero(line.devices == device)
-            here = here[np.argsort(line.start[here], kind="stable")]
-            found.append((here, line.start[here], np.maximum.accumulate(line.end[here])))
-        return found
+    def _sent_over(self) -> list[_Spans]:
+        """When each channel has which transfers."""
+        line, (names, *both) = self.line, self._channels
+        over = [channels[line.source, line.target] for channels in both]
+        here = (
+            np.flatnonzero(line.copied & ((over[0] == channel) | (over[1] == channel)))
+            for channel in range(len(names))
+        )
+        return [_Spans(rows, line.sent, line.arrived) for rows in here]
 
-    def _ran(self, device: int, since: int, until: int) -> Iterator[tuple[int, int]]:
-        """Operations that ran there between these times, and for how long of it."""
-        ops, starts, latest = self._order[device]
-        first = int(np.searchsorted(latest, since, side="right"))
-        for op in ops[first : np.searchsorted(starts, until)].tolist():
-            within = min(until, int(self.line.end[op])) - max(since, int(self.line.start[op]))
-            if within > 0:
-                yield op, within
-
-    def _carried(self, row: int, since: int, until: int) -> Iterator[tuple[int, int]]:
-        """Other transfers over the channels of this one between these times, and for how long."""
-        if since == until:
-            return
-        line = self.line
-        first, second = self._channels
-        mine = {int(c[line.source[row], line.target[row]]) for c in (first, second)} - {NOTHING}
-        some = np.isin(first[line.source, line.target], list(mine))
-        some |= np.isin(second[line.source, line.target], list(mine))
-        within = np.minimum(line.arrived, until) - np.maximum(line.sent, since)
-        for other in np.flatnonzero(some & line.copied & (within > 0)).tolist():
-            yield other, int(within[other])
+    def _channels_of(self, row: int) -> list[int]:
+        ends = self.line.source[row], self.line.target[row]
+        return [int(of[ends]) for of in self._channels[1:] if of[ends] != NOTHING]
 
     @cached_property
-    def _channels(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        return channels_of(self.line.problem.machine, self.semantics)[1:]
+    def _channels(self) -> Channels:
+        return channels_of(self.line.problem.machine, self.semantics)
+
+
+class _Spans:
+    """Things that begin and end, and which of them are there between two times."""
+
+    def __init__(self, things: Ints, start: Ints, end: Ints) -> None:
+        """``things``: indices into int64[n] starts and ends."""
+        self._things = things[np.argsort(start[things], kind="stable")]
+        self._start, self._end = start[self._things], end[self._things]
+        self._latest = np.maximum.accumulate(self._end)
+
+    def meanwhile(self, since: int, until: int) -> Iterator[tuple[int, int]]:
+        """Things in the order of their starts, and nanoseconds of each between these times."""
+        for at in self._between(since, until):
+            yield (
+                int(self._things[at]),
+                min(until, int(self._end[at])) - max(since, int(self._start[at])),
+            )
+
+    def covered(self, since: int, until: int) -> int:
+        """Nanoseconds between these times in which there is any."""
+        done, passed = 0, since
+        for at in self._between(since, until):
+            stop = min(until, int(self._end[at]))
+            done += max(0, stop - max(passed, int(self._start[at])))
+            passed = max(passed, stop)
+        return done
+
+    def _between(self, since: int, until: int) -> Iterator[int]:
+        first = int(np.searchsorted(self._latest, since, side="right"))
+        last = int(np.searchsorted(self._start, until))
+        return (at for at in range(first, last) if self._end[at] > since)
 
 
 def critical_path(line: Timeline, semantics: Semantics) -> CriticalPath:
@@ -247,14 +257,6 @@ def _ending(line: Timeline, device: int, ready: int, row: int = NOTHING) -> Visi
     """What comes after the last operation: a transfer that none reads in time, or a pause."""
     end = line.result.nanoseconds
     return Visit(NOTHING, device, ready, end, end, row)
-
-
-def _until(starts: Ints, ends: Ints, done: Ints, at: int) -> int:
-    """Nanoseconds until then in which a device computes."""
-    begun = int(np.searchsorted(starts, at, side="right"))
-    if begun == 0:
-        return 0
-    return int(done[begun]) - max(0, int(ends[begun - 1]) - at)
 
 
 def _sums(parts: Iterator[tuple[str, int]]) -> dict[str, int]:

@@ -57,7 +57,7 @@ class Timeline:
         shares = np.empty((self.problem.machine.n_devices, bins))
         for device in range(len(shares)):
             here = np.flatnonzero(self.devices == device)
-            starts, ends = spans(self.start[here], self.end[here])
+            starts, ends = _spans(self.start[here], self.end[here])
             done = np.concatenate([[0], np.cumsum(ends - starts)])
             running = np.searchsorted(starts, edges, side="right") - 1
             late = np.where(running >= 0, ends[running] - edges, 0) if len(starts) else edges * 0
@@ -122,7 +122,7 @@ def _tracks(owner: Ints, owners: int, start: Ints, end: Ints) -> tuple[Ints, lis
     return track, whose
 
 
-def spans(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+def _spans(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     """When a device computes: its operations' starts and ends, those that overlap in one."""
     order = np.argsort(start, kind="stable")
     start, latest = start[order], np.maximum.accumulate(end[order])
