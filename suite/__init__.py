@@ -1,7 +1,7 @@
 """The harness: graphs, machines, the simulator, cells, records, tables.
 
 The author of a placer finds all that it needs here: ``from suite import Placement, Search``; who
-has a training step and a placement of it, ``suite.apply``.
+has a training step and a placement of it, ``suite.apply``; a notebook, the simulator and records.
 A name is imported when it is first used, so that ``import suite`` loads nothing else.
 """
 
@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from suite.execution.apply import apply as apply
     from suite.formats.interchange import read_graph as read_graph
     from suite.formats.interchange import read_placement as read_placement
+    from suite.formats.interchange import write_graph as write_graph
+    from suite.formats.interchange import write_placement as write_placement
     from suite.formats.machine_toml import load_machine as load_machine
+    from suite.report.load_records import load_records as load_records
     from suite.search.placer import Placer as Placer
     from suite.search.placer import Search as Search
     from suite.simulator.compiled.judge import Simulator as Simulator
+    from suite.simulator.critical_path import critical_path as critical_path
+    from suite.simulator.timeline import timeline as timeline
 
 _HOMES = {
     "suite.core.errors": ("BudgetExhausted", "InputError", "Unsupported"),
@@ -35,10 +40,13 @@ _HOMES = {
     "suite.core.problem": ("Problem",),
     "suite.core.scores": ("Scores",),
     "suite.execution.apply": ("apply",),
-    "suite.formats.interchange": ("read_graph", "read_placement"),
+    "suite.formats.interchange": ("read_graph", "read_placement", "write_graph", "write_placement"),
     "suite.formats.machine_toml": ("load_machine",),
+    "suite.report.load_records": ("load_records",),
     "suite.search.placer": ("Placer", "Search"),
     "suite.simulator.compiled.judge": ("Simulator",),
+    "suite.simulator.critical_path": ("critical_path",),
+    "suite.simulator.timeline": ("timeline",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME)

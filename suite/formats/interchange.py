@@ -32,8 +32,9 @@ _PLACEMENT: Fields = {
 }
 
 
-def read_graph(path: Path) -> OpGraph:
+def read_graph(path: str | Path) -> OpGraph:
     """Read a graph from .npz, else from JSON; InputError says what is wrong with it."""
+    path = Path(path)
     if path.suffix == ".npz":
         if not path.exists():
             raise InputError(f"cannot read {path}: no such file; check the path")
@@ -49,15 +50,16 @@ def read_graph(path: Path) -> OpGraph:
         raise InputError(f"{path}: {error}") from None
 
 
-def write_graph(graph: OpGraph, path: Path) -> None:
+def write_graph(graph: OpGraph, path: str | Path) -> None:
     """Write a graph as .npz or, by any other name, as JSON, whole or not at all."""
+    path = Path(path)
     if path.suffix == ".npz":
         save_graph(graph, path)
     else:
         write_json_lines(graph_to_json(graph), path)
 
 
-def read_placement(path: Path, problem: Problem) -> Placement:
+def read_placement(path: str | Path, problem: Problem) -> Placement:
     """Read and check a placement, .npz or JSON, or that of a record, its JSON.
 
     InputError says which operation is wrong.
@@ -65,6 +67,7 @@ def read_placement(path: Path, problem: Problem) -> Placement:
     The names of graph and machine in it are for people: what counts is that it fits ``problem``.
     Warns where it was made for the same operations on tensors of other sizes, as of another batch.
     """
+    path = Path(path)
     if path.suffix == ".npz":
         return load_placement(path, problem)
     names = read_placement_names(path, problem.graph)
@@ -100,8 +103,9 @@ def _check_placement(data: dict[str, Any], path: Path) -> None:
         raise InputError(f"{path}: {error}") from None
 
 
-def write_placement(placement: Placement, problem: Problem, path: Path) -> None:
+def write_placement(placement: Placement, problem: Problem, path: str | Path) -> None:
     """Write a placement as .npz or, by any other name, as JSON, whole or not at all."""
+    path = Path(path)
     if path.suffix == ".npz":
         save_placement(placement, problem, path)
         return

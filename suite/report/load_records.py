@@ -41,13 +41,14 @@ PUBLISHED = (
 )
 
 
-def load_records(results: Path) -> pd.DataFrame:
+def load_records(results: str | Path) -> pd.DataFrame:
     """Read every record below ``results``, a folder of any name: one row each, sorted by cell.
 
     Columns are CELL, FIELDS (names and units of docs/formats.md; mappings and lists stay as they
     are) and ``path``, the record's file; ``code`` is empty where it is unknown which code made the
     record. InputError when there is no such folder, and names a file that is not a whole record.
     """
+    results = Path(results)
     check_results(results)
     rows = [_row(path, results) for path in sorted(results.glob(RECORDS))]
     frame = pd.DataFrame(rows, columns=[*CELL, *FIELDS, "path"])

@@ -14,7 +14,7 @@ import numpy as np
 
 from suite.core.arrays import Ints
 from suite.simulator.channels import Channels, channels_of
-from suite.simulator.semantics import Semantics
+from suite.simulator.semantics import PLACEBENCH, Semantics
 from suite.simulator.timeline import Timeline
 
 NOTHING = -1
@@ -204,8 +204,10 @@ class _Spans:
         return (at for at in range(first, last) if self._end[at] > since)
 
 
-def critical_path(line: Timeline, semantics: Semantics) -> CriticalPath:
-    """The path of one simulated step; of several inputs that come at once, the one listed first.
+def critical_path(line: Timeline, semantics: Semantics = PLACEBENCH) -> CriticalPath:
+    """The path of one step, simulated by these semantics.
+
+    Of several inputs that come at once it goes to the one listed first.
 
     Where one thing happens at a time (``hetero``), an operation also waits for what runs or is sent
     on other devices, which counts as a pause of its own.

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.core.arrays import Bools, Floats, Ints
+from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.simulator.compiled.judge import Simulator
 from suite.simulator.compiled.state import Work
 from suite.simulator.control_edges import read_instead
 from suite.simulator.result import StepResult
+from suite.simulator.rows import device_row
 from suite.simulator.semantics import PLACEBENCH, Semantics
 from suite.simulator.sequential.judge import SequentialSimulator
 from suite.simulator.sequential.reference import simulate
@@ -134,17 +136,20 @@ def _spans(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def timeline(
-    problem: Problem, devices: Ints, policy: str | None = None, semantics: Semantics = PLACEBENCH
+    problem: Problem,
+    devices: Placement | Ints,
+    policy: str | None = None,
+    semantics: Semantics = PLACEBENCH,
 ) -> Timeline:
-    """Simulate one placement, int[ops], and keep all times."""
+    """Simulate one placement, or int[ops], and keep all times."""
     if semantics.sequential:
         return _in_turn(SequentialSimulator(problem, policy), devices)
     return record(Simulator(problem, policy, semantics), devices)
 
 
-def _in_turn(simulator: SequentialSimulator, devices: Ints) -> Timeline:
+def _in_turn(simulator: SequentialSimulator, placed: Placement | Ints) -> Timeline:
     """Of a step in which one thing happens at a time."""
-    devices = np.asarray(devices, np.int32)
+    devices = device_row(simulator.problem, placed)
     found = simulate(simulator.problem, devices)
     moves = np.array(found.transfers, np.int64).reshape(-1, 5)
     return Timeline(
@@ -163,9 +168,9 @@ def _in_turn(simulator: SequentialSimulator, devices: Ints) -> Timeline:
     )
 
 
-def record(simulator: Simulator, devices: Ints) -> Timeline:
+def record(simulator: Simulator, placed: Placement | Ints) -> Timeline:
     """Simulate one placement, int[ops], with a simulator that is there, and keep all times."""
-    devices = np.asarray(devices, np.int32)
+    devices = device_row(simulator.problem, placed)
     flat = simulator.layout.graph
     duration = flat.duration[np.arange(len(devices)), flat.kind[devices]]
 

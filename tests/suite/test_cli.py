@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from command_line import COMMAND, ENVIRONMENT, SMOKE_GRAPH, placebench, write_grid
 from two_ops import GRAPH, MACHINE, PLACEMENT
+from unrolled import unrolled
 
 from suite.capture.load_model import Loaded
 from suite.cli import main, parser
@@ -49,6 +50,16 @@ def test_the_examples_of_the_documentation_fit_together(folder, capsys):
     (folder / "m.toml").write_text(examples("machines.md", "toml")[0])
     assert main(SIMULATE) == 0
     assert "two-gpus: 1 CPU, 8 GPU" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_example_in_python_runs(capsys):
+    write_graph(unrolled(steps=3, layers=2), "nmt_2.npz")
+    exec(examples("simulator.md", "python")[0], {})
+    step_time = float(capsys.readouterr().out.split()[0])
+    simulate = ["simulate", "nmt_2.npz", "--machine", "k40", "--gpus", "2"]
+    assert main([*simulate, "--placement", "best.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["step_time"] == step_time
 
 
 @pytest.mark.usefixtures("folder")

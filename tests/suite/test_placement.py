@@ -16,6 +16,7 @@ from suite.formats.placement_npz import load_placement, save_placement
 from suite.search.placer import Search
 from suite.simulator.judges import make_simulator
 from suite.simulator.semantics import preset
+from suite.simulator.timeline import timeline
 
 
 @pytest.fixture
@@ -69,6 +70,23 @@ def test_a_simulator_refuses_what_is_no_device(problem, name):
         for call in (judge.run, lambda devices: judge(devices[None])):
             with pytest.raises(InputError, match=message):
                 call(np.array(bad))
+
+
+@pytest.mark.parametrize("name", ["placebench", "hetero"])
+def test_a_simulator_takes_placements_as_they_are(problem, name):
+    judge = make_simulator(problem, preset(name))
+    one, other = (Placement.of(problem, np.array(row)) for row in ([1, 1, 0], [0, 0, 0]))
+    assert judge.run(one).same_as(judge.run(one.devices))
+    rows = np.array([one.devices, other.devices])
+    assert (judge([one, other]).step_time == judge(rows).step_time).all()
+    assert timeline(problem, one, semantics=preset(name)).result.same_as(judge.run(one))
+    for call, message in (
+        (lambda: judge(one), r"a batch is a sequence of placements; give \[placement\]"),
+        (lambda: judge(one.devices), r"a batch has the shape \(3,\); give a row for each"),
+        (lambda: judge.run(rows), r"devices have the shape \(2, 3\); give one for each operation"),
+    ):
+        with pytest.raises(InputError, match=message):
+            call()
 
 
 def test_names_round_trip(problem):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from suite.core.arrays import Bools, Floats, Ints
 from suite.core.cores import my_share
 from suite.core.errors import InputError
+from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.simulator.compiled.kernel import Kernels, kernels
@@ -22,7 +23,7 @@ from suite.simulator.compiled.layout import layout
 from suite.simulator.compiled.rules import rules_of
 from suite.simulator.compiled.state import DEVICE_MASK, Totals, Work, workspace
 from suite.simulator.result import StepResult, TooLong, check_policy, own_policy
-from suite.simulator.rows import device_rows
+from suite.simulator.rows import device_row, device_rows
 from suite.simulator.semantics import PLACEBENCH, Semantics
 
 Kept = TypeVar("Kept")
@@ -39,7 +40,11 @@ os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 class Simulator:
-    """Judge of placements of one problem (a :class:`suite.core.scores.Judge`)."""
+    """Judge of placements of one problem (a :class:`suite.core.scores.Judge`).
+
+    Devices are placements, or whole numbers as in :class:`Placement`. Of numbers it is not asked
+    whether operations may be there, and classes are together: :meth:`Placement.of` does that.
+    """
 
     def __init__(
         self, problem: Problem, policy: str | None = None, semantics: Semantics = PLACEBENCH
@@ -69,17 +74,19 @@ class Simulator:
         except queue.Empty:
             return workspace(self.layout, self.rules)
 
-    def run(self, devices: Ints) -> StepResult:
+    def run(self, devices: Placement | Ints) -> StepResult:
         """Simulate one placement, int[ops]."""
         return self.record(devices, lambda w, requests: None)[0]
 
-    def record(self, devices: Ints, keep: Callable[[Work, int], Kept]) -> tuple[StepResult, Kept]:
+    def record(
+        self, devices: Placement | Ints, keep: Callable[[Work, int], Kept]
+    ) -> tuple[StepResult, Kept]:
         """Simulate one placement; ``keep`` copies what it wants of all times.
 
         It is given the scratch memory, which the next simulation overwrites, and the number of
         transfers.
         """
-        rows = device_rows(self.problem, devices)
+        rows = device_row(self.problem, devices)
         w, totals = scratch = self._scratch()
         end, requests = self._kernels.simulate(self.layout, w, totals, rows, 0)
         found = self._result(int(end), totals), keep(w, int(requests))
@@ -90,24 +97,27 @@ class Simulator:
         oom = self.semantics.full(totals.peak, self.problem.machine.memory)
         return StepResult(end, totals.busy.copy(), totals.peak.copy(), totals.moved.copy(), oom)
 
-    def run_until(self, devices: Ints, deadline: int) -> StepResult | TooLong:
+    def run_until(self, devices: Placement | Ints, deadline: int) -> StepResult | TooLong:
         """Simulate one placement, unless its step takes longer than ``deadline`` nanoseconds."""
-        rows = device_rows(self.problem, devices)
+        rows = device_row(self.problem, devices)
         w, totals = scratch = self._scratch()
         end, _ = self._timed.simulate(self.layout, w, totals, rows, deadline)
         self._spare.put(scratch)
         return TooLong(deadline, int(-end)) if end < 0 else self.run(devices)
 
-    def __call__(self, devices: Ints) -> Scores:
+    def __call__(self, devices: Sequence[Placement] | Ints) -> Scores:
         """Simulate a batch, int[batch, ops], on all cores."""
         return self.batch(devices)
 
-    def within(self, devices: Ints, seconds: Floats) -> Scores:
+    def within(self, devices: Sequence[Placement] | Ints, seconds: Floats) -> Scores:
         """Simulate a batch, each up to float64[batch] seconds, on all cores."""
         return self.batch(devices, seconds=seconds)
 
     def batch(
-        self, devices: Ints, threads: int | None = None, seconds: Floats | None = None
+        self,
+        devices: Sequence[Placement] | Ints,
+        threads: int | None = None,
+        seconds: Floats | None = None,
     ) -> Scores:
         """Simulate a batch, int[batch, ops], on ``threads`` cores (default: this
         process's share of them).

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from suite.core.arrays import Floats, Ints
 from suite.core.errors import InputError
+from suite.core.placement import Placement
 from suite.core.problem import Problem
 from suite.core.scores import Scores
 from suite.simulator.result import StepResult
-from suite.simulator.rows import device_rows
+from suite.simulator.rows import device_row, device_rows
 from suite.simulator.semantics import HETERO, Semantics
 from suite.simulator.sequential.kernel import flatten, simulate, workspace
 
@@ -25,22 +28,22 @@ class SequentialSimulator:
         self.semantics: Semantics = HETERO
         self._flat, self._work = flatten(problem), workspace(problem)
 
-    def run(self, devices: Ints) -> StepResult:
+    def run(self, devices: Placement | Ints) -> StepResult:
         """Simulate one placement, int[ops]."""
-        rows = device_rows(self.problem, devices)
-        total = int(simulate(self._flat, self._work, rows))
+        row = device_row(self.problem, devices)
+        total = int(simulate(self._flat, self._work, row))
         busy, peak, moved = (a.copy() for a in (self._work.busy, self._work.peak, self._work.moved))
         return StepResult(total, busy, peak, moved, HETERO.full(peak, self.problem.machine.memory))
 
-    def __call__(self, devices: Ints) -> Scores:
+    def __call__(self, devices: Sequence[Placement] | Ints) -> Scores:
         """Simulate a batch, int[batch, ops]."""
-        results = [self.run(row) for row in devices]
+        results = [self.run(row) for row in device_rows(self.problem, devices)]
         peaks = np.array([result.peak_memory for result in results], np.int64)
         peaks = peaks.reshape(len(results), self.problem.machine.n_devices)
         times = np.array([result.step_time for result in results], np.float64)
         oom = np.array([result.oom.any() for result in results], np.bool_)
         return Scores(times, oom, peaks)
 
-    def within(self, devices: Ints, seconds: Floats) -> Scores:
+    def within(self, devices: Sequence[Placement] | Ints, seconds: Floats) -> Scores:
         """Simulate a batch; none is broken off, since a step takes no longer to add up."""
         return self(devices)
